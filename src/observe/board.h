@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The board: one sparse shared segment per host through which the PEs of that host see each other's state. It holds, per PE,
+ * who it is and whether it lives; per thread, a note of the call it is in; once, the record of what broke the job; and raw room
+ * ("posts") for the team collectives of pgas. Words that others poll have cache lines of their own.
+ *
+ * The segment's layout follows from (n_local, max_teams), which all PEs agreed on; nothing grows: what is not touched costs
+ * nothing.
+ */
+#ifndef RS_OBSERVE_BOARD_H
+#define RS_OBSERVE_BOARD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "observe/calls.h"
+
+enum rs_pe_state { RS_PE_ABSENT, RS_PE_RUNNING, RS_PE_GONE };
+
+/* One a PE of the host. Written by its owner in init and finalize; read by others on slow ticks. */
+struct rs_vital {
+    _Alignas(128) _Atomic uint32_t state; /* enum rs_pe_state. W: owner, release. R: anyone, acquire */
+    int32_t pe;                           /* these are written before state becomes RUNNING, constant then */
+    pid_t pid;
+    uint64_t start_time;
+    /* W: owner, release, after the drop log. R: peers' world collectives get the count in their payload instead */
+    uint64_t drop_count;
+};
+
+/* One a thread that calls. The first line is written at every call by its owner: two relaxed stores. */
+struct rs_note {
+    _Alignas(128) _Atomic uint64_t call; /* call word, RS_NOTE_ACTIVE while inside. W: owner, relaxed. R: dump, relaxed */
+    _Atomic uint32_t tid;                /* 0: free. W: claimed by CAS, released by a store. R: dump */
+    /* Details, written when a call begins to wait. sequence is odd while they change: the dump retries. */
+    _Atomic uint32_t sequence;
+    _Atomic uint64_t wait_since_ns; /* monotonic clock; 0 when not waiting */
+    _Atomic uint64_t detail[24];    /* text, as words so that a torn read is no data race */
+};
+#define RS_NOTE_ACTIVE ((uint64_t)1 << 32)
+#define RS_NOTE_DETAIL_NBYTES 192
+#define RS_NOTES_A_PE 1024 /* threads that can be seen at one time; more work all the same, unseen */
+
+/* What broke the job, written once. state: 0 nothing, 1 being written, 2 written. W: any PE, CAS 0 -> 1, then the fields, then a
+ * release store of 2. R: every slow tick and collective, acquire; fields are constant once 2 was seen. */
+struct rs_abort {
+    _Alignas(128) _Atomic uint32_t state;
+    int32_t status, pe;
+    char op[64];
+    char text[896];
+};
+
+/* Why the job ends at once. W: rocshmem_global_exit, CAS from 0. R: the exit signal's handler. */
+struct rs_exit {
+    _Alignas(128) _Atomic uint32_t state; /* 0 none, 1 status is valid */
+    _Atomic int32_t status;
+};
+
+/* A PE's log of dropped allocations (their sequence numbers), a ring. W: owner: entry, then drop_count by release. R: peers, up
+ * to a count that a barrier handed them; entries are consumed by all before the owner may lap them. */
+#define RS_DROP_LOG 8192
+
+#define RS_POST_NBYTES 8192 /* room of one PE for one team; pgas/collective.h says what lies in it */
+
+struct rs_board {
+    unsigned char *base;
+    size_t nbytes;
+    int n_local, my_local, max_teams;
+    struct rs_abort *abort;
+    struct rs_exit *exit;
+    struct rs_vital *vitals; /* n_local */
+    struct rs_note *notes;   /* n_local * RS_NOTES_A_PE */
+    uint64_t *drops;         /* n_local * RS_DROP_LOG */
+    unsigned char *posts;    /* n_local * max_teams * RS_POST_NBYTES */
+    int *pidfds;             /* owned, n_local; -1 not opened, -2 cannot be */
+    _Atomic uint64_t next_look_ns; /* W/R: this PE's waiting threads, relaxed: one of them looks at the processes */
+};
+
+size_t rs_board_nbytes(int n_local, int max_teams);
+/* Map fd (borrowed) as the board. 0 or a status. */
+int rs_board_open(struct rs_board *board, int fd, int n_local, int my_local, int max_teams);
+/* The same over memory that is there already (unit tests: PEs as threads). Zeroed memory of rs_board_nbytes; borrowed. */
+int rs_board_attach(struct rs_board *board, void *memory, int n_local, int my_local, int max_teams);
+void rs_board_close(struct rs_board *board); /* zeroed is fine */
+
+/* Say who I am. */
+void rs_board_arrive(struct rs_board *board, int pe);
+void rs_board_leave(struct rs_board *board);
+
+/* A note for the calling thread; a private, unseen one (owned by the caller) when all are taken. */
+struct rs_note *rs_board_claim_note(struct rs_board *board, struct rs_note *spare);
+void rs_board_release_note(struct rs_board *board, struct rs_note *note);
+/* Write the details of a wait; text NULL: no longer waiting. Owner only. */
+void rs_note_detail(struct rs_note *note, uint64_t since_ns, const char *text);
+
+static inline void rs_note_enter(struct rs_note *note, uint32_t call)
+{
+    atomic_store_explicit(&note->call, call | RS_NOTE_ACTIVE, memory_order_relaxed);
+}
+static inline void rs_note_leave(struct rs_note *note, uint32_t call)
+{
+    atomic_store_explicit(&note->call, call, memory_order_relaxed);
+}
+
+static inline unsigned char *rs_board_post(const struct rs_board *board, int local, int slot)
+{
+    return board->posts + ((size_t)local * (size_t)board->max_teams + (size_t)slot) * RS_POST_NBYTES;
+}
+
+/* Record why the job is broken (first wins). */
+void rs_board_abort(struct rs_board *board, int status, int pe, const char *op, const char *text);
+/* 0, or the recorded status with the record put into the thread's error slot. */
+int rs_board_broken(const struct rs_board *board);
+/* Look whether a PE of this host died, at most every 10 ms over all waiting threads; records it. 0 or as rs_board_broken. */
+int rs_board_look(struct rs_board *board, uint64_t now_ns);
+/* Whether record was made; one load. */
+static inline bool rs_board_is_broken(const struct rs_board *board)
+{
+    return atomic_load_explicit(&board->abort->state, memory_order_relaxed) != 0;
+}
+
+#endif

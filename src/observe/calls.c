@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Text for call numbers, types and signatures. Called from any thread, and from the dump in a signal handler: no
+ * allocation, no locks.
+ */
+#include "observe/calls.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_(id, name, group) name,
+static const char *const call_names[] = {RS_CALLS(NAME_)};
+#undef NAME_
+#define GROUP_(id, name, group) RS_GROUP_##group,
+static const unsigned char call_groups[] = {RS_CALLS(GROUP_)};
+#undef GROUP_
+#define TYPE_(name, T, ...) #name,
+static const char *const type_names[] = {ROCSHMEM_RMA_TYPES(TYPE_, )};
+#undef TYPE_
+#define SIZE_(name, T, ...) sizeof(T),
+static const unsigned char type_sizes[] = {ROCSHMEM_RMA_TYPES(SIZE_, )};
+#undef SIZE_
+
+_Static_assert(RS_CALL_COUNT < 256 && RS_TYPE_COUNT < 256, "a call word has eight bits for each");
+
+const char *rs_type_name(enum rs_type type)
+{
+    return type < RS_TYPE_COUNT ? type_names[type] : "?";
+}
+
+size_t rs_type_nbytes(enum rs_type type)
+{
+    return type < RS_TYPE_COUNT ? type_sizes[type] : 0;
+}
+
+enum rs_call_group rs_call_group(uint32_t word)
+{
+    uint32_t id = RS_CALL_ID(word);
+    return id < RS_CALL_COUNT ? call_groups[id] : RS_GROUP_OTHER;
+}
+
+const char *rs_cmp_name(int cmp)
+{
+    static const char *const names[] = {"EQ", "NE", "GT", "GE", "LT", "LE"};
+    return cmp >= 0 && cmp < 6 ? names[cmp] : "?";
+}
+
+void rs_call_name(uint32_t word, char *out, size_t nbytes)
+{
+    uint32_t id = RS_CALL_ID(word);
+    const char *name = id < RS_CALL_COUNT ? call_names[id] : "an unknown call";
+    const char *hole = strstr(name, "%s");
+    if (!hole) {
+        snprintf(out, nbytes, "%s", name);
+        return;
+    }
+    snprintf(out, nbytes, "%.*s%s%s", (int)(hole - name), name, rs_type_name(RS_CALL_TYPE(word)), hole + 2);
+}
+
+static const char *reduce_op_name(uint64_t op)
+{
+    static const char *const names[] = {"sum", "max", "min", "prod", "and", "or", "xor"};
+    return op < 7 ? names[op] : "?";
+}
+
+void rs_signature_format(const struct rs_signature *s, char *out, size_t nbytes)
+{
+    char name[64], team[24];
+    rs_call_name(s->call, name, sizeof name);
+    if (s->team == UINT32_MAX - 1)
+        snprintf(team, sizeof team, "world");
+    else if (s->team == 1)
+        snprintf(team, sizeof team, "shared");
+    else
+        snprintf(team, sizeof team, "%" PRIu32, s->team);
+    uint64_t a = s->arg[0], b = s->arg[1], c = s->arg[2];
+    switch (s->kind) {
+    case RS_KIND_MALLOC:
+    case RS_KIND_CALLOC:
+        snprintf(out, nbytes, "%s(%" PRIu64 " bytes, alignment %" PRIu64 ")", name, a, b);
+        return;
+    case RS_KIND_FREE:
+        snprintf(out, nbytes, "%s(heap offset %" PRIu64 ")", name, a);
+        return;
+    case RS_KIND_BROADCAST:
+        snprintf(out, nbytes, "%s(team %s, %" PRIu64 " bytes, root %" PRIu64 ")", name, team, a, b);
+        return;
+    case RS_KIND_ALLTOALL:
+    case RS_KIND_FCOLLECT:
+        snprintf(out, nbytes, "%s(team %s, %" PRIu64 " bytes)", name, team, a);
+        return;
+    case RS_KIND_REDUCE:
+        snprintf(out, nbytes, "rocshmem_%s_%s_reduce(team %s, %" PRIu64 " elements)",
+                 rs_type_name((enum rs_type)b), reduce_op_name(c), team, a);
+        return;
+    case RS_KIND_SPLIT:
+        snprintf(out, nbytes, "%s(parent %s, start %d, stride %d, size %d)", name, team, (int)a, (int)b, (int)c);
+        return;
+    default:
+        snprintf(out, nbytes, "%s(team %s)", name, team);
+        return;
+    }
+}

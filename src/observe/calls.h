@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names for what PEs do: call numbers (calls.def), types, and signatures of collective calls. Pure text, no state.
+ */
+#ifndef RS_OBSERVE_CALLS_H
+#define RS_OBSERVE_CALLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "observe/calls.def"
+#include "rocshmem/rocshmem.h"
+
+enum rs_call_group { RS_GROUP_OTHER, RS_GROUP_PUT, RS_GROUP_GET, RS_GROUP_AMO, RS_GROUP_WAIT, RS_GROUP_COLLECTIVE };
+
+#define RS_CALL_(id, name, group) RS_CALL_##id,
+enum rs_call { RS_CALLS(RS_CALL_) RS_CALL_COUNT };
+#undef RS_CALL_
+
+#define RS_TYPE_(name, T, ...) RS_TYPE_##name,
+enum rs_type { ROCSHMEM_RMA_TYPES(RS_TYPE_, ) RS_TYPE_COUNT };
+#undef RS_TYPE_
+
+/* A call as one number: what the board keeps. */
+#define RS_CALL_TYPED(call, type) ((uint32_t)(call) | (uint32_t)(type) << 8)
+#define RS_CALL_ID(word) ((word)&0xff)
+#define RS_CALL_TYPE(word) ((word) >> 8 & 0xff)
+
+/* "rocshmem_int64_atomic_add" for a call word. out is always terminated. */
+void rs_call_name(uint32_t word, char *out, size_t nbytes);
+enum rs_call_group rs_call_group(uint32_t word);
+const char *rs_type_name(enum rs_type type);
+size_t rs_type_nbytes(enum rs_type type);
+const char *rs_cmp_name(int cmp); /* "GE", or "?" */
+
+/* What a PE said when it entered a collective. Two PEs are in the same collective when kind and args agree; the rest is for
+ * messages. */
+enum rs_kind {
+    RS_KIND_BARRIER = 1, /* no args */
+    RS_KIND_SYNC,        /* no args */
+    RS_KIND_MALLOC,      /* size, alignment */
+    RS_KIND_CALLOC,      /* size, alignment */
+    RS_KIND_FREE,        /* heap offset */
+    RS_KIND_BROADCAST,   /* nbytes, root */
+    RS_KIND_ALLTOALL,    /* nbytes a block */
+    RS_KIND_FCOLLECT,    /* nbytes */
+    RS_KIND_REDUCE,      /* elements, type, op */
+    RS_KIND_SPLIT,       /* start, stride, size */
+    RS_KIND_FINALIZE,    /* no args */
+    RS_KIND_PHASE        /* a later step of the same collective: number */
+};
+struct rs_signature {
+    uint32_t call; /* word of the API function, for its name */
+    uint32_t kind;
+    uint32_t team; /* team id, for messages */
+    uint64_t arg[3];
+};
+
+/* Equal for equal (kind, args), and spread over 64 bits. */
+static inline uint64_t rs_signature_hash(const struct rs_signature *s)
+{
+    uint64_t h = s->kind * UINT64_C(0x9e3779b97f4a7c15);
+    for (int i = 0; i < 3; i++) {
+        h = (h ^ s->arg[i]) * UINT64_C(0xff51afd7ed558ccd);
+        h ^= h >> 32;
+    }
+    return h;
+}
+/* "rocshmem_broadcastmem(team world, 64 bytes, root 0)". */
+void rs_signature_format(const struct rs_signature *signature, char *out, size_t nbytes);
+
+#endif

@@ -26,8 +26,6 @@ struct rs_vital {
     int32_t pe;                           /* these are written before state becomes RUNNING, constant then */
     pid_t pid;
     uint64_t start_time;
-    /* W: owner, release, after the drop log. R: peers' world collectives get the count in their payload instead */
-    uint64_t drop_count;
 };
 
 /* One a thread that calls. The first line is written at every call by its owner: two relaxed stores. */
@@ -58,8 +56,8 @@ struct rs_exit {
     _Atomic int32_t status;
 };
 
-/* A PE's log of dropped allocations (their sequence numbers), a ring. W: owner: entry, then drop_count by release. R: peers, up
- * to a count that a barrier handed them; entries are consumed by all before the owner may lap them. */
+/* A PE's log of dropped allocations (their sequence numbers), a ring. W: owner, plain. R: peers, plain, only up to the count that
+ * came with the owner's arrival at a world collective (release/acquire); the owner laps no entry that it has not seen consumed. */
 #define RS_DROP_LOG 8192
 
 #define RS_POST_NBYTES 8192 /* room of one PE for one team; pgas/collective.h says what lies in it */

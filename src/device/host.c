@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Host memory as a device. The windows of all PEs of a host are one sparse memfd, mapped by each with one call: no name in
+ * /dev/shm, nothing left after a kill, memory used when touched. Ordered work is host_stream.c's.
+ */
+#include <stdlib.h>
+
+#include "base/os.h"
+#include "base/status.h"
+#include "device/device.h"
+#include "device/host_stream.h"
+
+static int host_open(struct rs_device *dev, int ordinal, const struct rs_watch *watch, size_t inline_nbytes)
+{
+    struct rs_streams *streams;
+    RS_TRY(rs_streams_create(&streams, watch, inline_nbytes));
+    dev->ordinal = ordinal;
+    dev->state = streams;
+    return 0;
+}
+
+static void host_close(struct rs_device *dev)
+{
+    rs_streams_destroy(dev->state);
+    dev->state = NULL;
+}
+
+static int host_windows_create(struct rs_device *dev, size_t nbytes, int n_local, int *fd_out)
+{
+    (void)dev;
+    size_t total;
+    if (__builtin_mul_overflow(nbytes, (size_t)n_local, &total) || total > (size_t)PTRDIFF_MAX)
+        return rs_fail(RS_E_NOMEM, "symmetric heaps of %zu bytes for %d PEs exceed the address space; lower ROCSHMEM_HEAP_SIZE",
+                       nbytes, n_local);
+    int fd = rs_os_memfd("rocshmem-heap", total);
+    if (fd < 0) return fd;
+    *fd_out = fd;
+    return 0;
+}
+
+static int host_windows_map(struct rs_device *dev, int fd, size_t nbytes, int n_local, void **base_out)
+{
+    (void)dev;
+    int rc = rs_os_map_shared(fd, nbytes * (size_t)n_local, base_out);
+    if (rc < 0)
+        return rs_fail_context("cannot map %d symmetric heaps of %zu bytes (lower ROCSHMEM_HEAP_SIZE)", n_local,
+                               nbytes);
+    return 0;
+}
+
+static void host_windows_unmap(void *base, size_t nbytes, int n_local)
+{
+    rs_os_unmap(base, nbytes * (size_t)n_local);
+}
+
+static int host_stream_create(struct rs_device *dev, void **stream_out)
+{
+    return rs_streams_add(dev->state, stream_out);
+}
+
+static int host_stream_destroy(struct rs_device *dev, void *stream)
+{
+    return rs_streams_remove(dev->state, stream);
+}
+
+static int host_synchronize(struct rs_device *dev, void *stream)
+{
+    return rs_streams_synchronize(dev->state, stream);
+}
+
+static int host_synchronize_all(struct rs_device *dev)
+{
+    return rs_streams_synchronize_all(dev->state);
+}
+
+static int host_query(struct rs_device *dev, void *stream)
+{
+    return rs_streams_query(dev->state, stream);
+}
+
+static int host_copy(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes)
+{
+    struct rs_work work = {.kind = RS_WORK_COPY, .u.copy = {dst, src, nbytes}};
+    return rs_streams_push(dev->state, stream, &work);
+}
+
+static int host_batch(struct rs_device *dev, void *stream, const struct rs_memop *ops, size_t n)
+{
+    struct rs_work work = {.kind = RS_WORK_BATCH, .u.batch = {ops, n}};
+    return rs_streams_push(dev->state, stream, &work);
+}
+
+static int host_call(struct rs_device *dev, void *stream, int (*fn)(void *arg, bool failed), void *arg)
+{
+    struct rs_work work = {.kind = RS_WORK_CALL, .u.call = {fn, arg}};
+    int rc = rs_streams_push(dev->state, stream, &work);
+    if (rc < 0) fn(arg, true); /* not enqueued: its one call is this */
+    return rc;
+}
+
+const struct rs_device_ops rs_device_host = {
+    .name = "host",
+    .cpu_reaches_heap = true,
+    .can_call = true,
+    .open = host_open,
+    .close = host_close,
+    .windows_create = host_windows_create,
+    .windows_map = host_windows_map,
+    .windows_unmap = host_windows_unmap,
+    .stream_create = host_stream_create,
+    .stream_destroy = host_stream_destroy,
+    .synchronize = host_synchronize,
+    .synchronize_all = host_synchronize_all,
+    .query = host_query,
+    .copy = host_copy,
+    .batch = host_batch,
+    .call = host_call,
+};

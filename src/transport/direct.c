@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The transport to every PE whose window is mapped here: its operations are the device's, after one addition. Host-issued small
+ * transfers never come here: api/ does them inline where route->cpu says that it may.
+ */
+#include <string.h>
+
+#include "base/status.h"
+#include "rocshmem/rocshmem.h"
+#include "transport/transport.h"
+
+static void *there(const struct rs_route *route, const void *p)
+{
+    return (char *)(uintptr_t)p + route->shift;
+}
+
+static int direct_put(const struct rs_route *route, void *dest, const void *source, size_t nbytes)
+{
+    memmove(there(route, dest), source, nbytes); /* to oneself, the ranges may overlap */
+    return 0;
+}
+
+static int direct_get(const struct rs_route *route, void *dest, const void *source, size_t nbytes)
+{
+    memmove(dest, there(route, source), nbytes);
+    return 0;
+}
+
+#define AMO(T)                                                                                               \
+    static uint64_t amo_##T(enum rs_amo_op op, T *word, T value, T cond)                                     \
+    {                                                                                                        \
+        switch (op) {                                                                                        \
+        case RS_AMO_FETCH: return __atomic_load_n(word, __ATOMIC_SEQ_CST);                                   \
+        case RS_AMO_SET: __atomic_store_n(word, value, __ATOMIC_SEQ_CST); return 0;                          \
+        case RS_AMO_SWAP: return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);                         \
+        case RS_AMO_COMPARE_SWAP:                                                                            \
+            __atomic_compare_exchange_n(word, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
+            return cond;                                                                                     \
+        case RS_AMO_ADD: return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                           \
+        case RS_AMO_AND: return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);                           \
+        case RS_AMO_OR: return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);                             \
+        case RS_AMO_XOR: return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);                           \
+        }                                                                                                    \
+        return 0;                                                                                            \
+    }
+AMO(uint32_t)
+AMO(uint64_t)
+#undef AMO
+
+static int direct_amo(const struct rs_route *route, enum rs_amo_op op, void *dest, size_t width, uint64_t value,
+                      uint64_t cond, uint64_t *old_out)
+{
+    uint64_t old = width == 4 ? amo_uint32_t(op, there(route, dest), (uint32_t)value, (uint32_t)cond)
+                              : amo_uint64_t(op, there(route, dest), value, cond);
+    if (old_out) *old_out = old;
+    return 0;
+}
+
+static int direct_put_on_stream(const struct rs_route *route, void *stream, void *dest, const void *source,
+                                size_t nbytes)
+{
+    return route->device->ops->copy(route->device, stream, there(route, dest), source, nbytes);
+}
+
+static int direct_get_on_stream(const struct rs_route *route, void *stream, void *dest, const void *source,
+                                size_t nbytes)
+{
+    return route->device->ops->copy(route->device, stream, dest, there(route, source), nbytes);
+}
+
+static int direct_signal_on_stream(const struct rs_route *route, void *stream, uint64_t *word, uint64_t value,
+                                   int sig_op)
+{
+    struct rs_memop op = {.kind = sig_op == ROCSHMEM_SIGNAL_ADD ? RS_MEMOP_ADD : RS_MEMOP_WRITE,
+                          .word = there(route, word),
+                          .value = value};
+    return route->device->ops->batch(route->device, stream, &op, 1);
+}
+
+const struct rs_transport_ops rs_transport_direct = {
+    .name = "direct",
+    .put = direct_put,
+    .get = direct_get,
+    .amo = direct_amo,
+    .put_on_stream = direct_put_on_stream,
+    .get_on_stream = direct_get_on_stream,
+    .signal_on_stream = direct_signal_on_stream,
+};

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Allocations and addresses. The data path reads only generation and contains (heap.h) and keeps what rs_heap_find told it until
+ * the generation changes; everything else is under the lock. Called by any thread.
+ */
+#include "pgas/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "observe/board.h"
+
+int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops, void *base, size_t stride,
+                     int n_local)
+{
+    struct rs_window *window = malloc(sizeof *window);
+    if (!window) return rs_fail(RS_E_NOMEM, "no memory for the heap's window");
+    atomic_init(&window->refs, 1);
+    window->ops = ops;
+    window->base = base;
+    window->stride = stride;
+    window->n_local = n_local;
+    *window_out = window;
+    return 0;
+}
+
+void rs_window_unref(struct rs_window *window)
+{
+    if (!window) return;
+    /* acq_rel: what other holders did with the memory comes before the unmapping. */
+    if (atomic_fetch_sub_explicit(&window->refs, 1, memory_order_acq_rel) > 1) return;
+    if (window->ops) window->ops->windows_unmap(window->base, window->stride, window->n_local);
+    free(window);
+}
+
+int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t flags_nbytes, size_t nbytes,
+                 uint64_t *logs, int n_pes, int my_pe)
+{
+    static _Atomic uint64_t next_id = 1;
+    memset(heap, 0, sizeof *heap);
+    pthread_mutex_init(&heap->lock, NULL);
+    heap->window = window;
+    heap->flags = window->base + (size_t)my_local * window->stride;
+    heap->base = (uintptr_t)heap->flags + flags_nbytes;
+    heap->nbytes = nbytes;
+    heap->logs = logs;
+    heap->n_pes = n_pes;
+    heap->my_pe = my_pe;
+    heap->id = atomic_fetch_add(&next_id, 1);
+    atomic_init(&heap->generation, 1);
+    heap->seen = calloc((size_t)n_pes, sizeof *heap->seen);
+    if (!heap->seen) return rs_fail(RS_E_NOMEM, "no memory for the heap's bookkeeping of %d PEs", n_pes);
+    return rs_blocks_init(&heap->blocks, nbytes);
+}
+
+void rs_heap_fini(struct rs_heap *heap)
+{
+    if (heap->generation == 0) return; /* never built */
+    rs_blocks_fini(&heap->blocks);
+    free(heap->list);
+    free(heap->seen);
+    free(heap->pending);
+    rs_window_unref(heap->window);
+    pthread_mutex_destroy(&heap->lock);
+    memset(heap, 0, sizeof *heap);
+}
+
+/* --- the list, under the lock --------------------------------------------------------------------------------- */
+
+/* The index of the first allocation behind offset; the one before it, if any, may contain offset. */
+static size_t upper_locked(const struct rs_heap *heap, uint64_t offset)
+{
+    size_t low = 0, high = heap->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (heap->list[middle].offset > offset)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* The allocation whose room contains offset, freed ones included; NULL when there is none. */
+static struct rs_allocation *around_locked(const struct rs_heap *heap, uint64_t offset)
+{
+    size_t i = upper_locked(heap, offset);
+    if (i == 0) return NULL;
+    struct rs_allocation *a = &heap->list[i - 1];
+    return offset - a->offset < a->room ? a : NULL;
+}
+
+static struct rs_allocation *at_locked(const struct rs_heap *heap, uint64_t offset)
+{
+    struct rs_allocation *a = around_locked(heap, offset);
+    return a && a->offset == offset ? a : NULL;
+}
+
+static void changed_locked(struct rs_heap *heap)
+{
+    atomic_fetch_add_explicit(&heap->generation, 1, memory_order_release);
+}
+
+int rs_check_alignment(size_t align)
+{
+    if (align >= 8 && (align & (align - 1)) == 0) return 0;
+    return rs_fail(RS_E_ARG, "alignment %zu is not a power of two and a multiple of 8", align);
+}
+
+int rs_heap_alloc(struct rs_heap *heap, size_t nbytes, size_t align, void **ptr_out)
+{
+    RS_TRY(rs_check_alignment(align));
+    if (align < RS_HEAP_ALIGN) align = RS_HEAP_ALIGN;
+    uint64_t room = ((uint64_t)nbytes + RS_HEAP_ALIGN - 1) & ~(uint64_t)(RS_HEAP_ALIGN - 1);
+    int rc = 0;
+    pthread_mutex_lock(&heap->lock);
+    if (heap->n == heap->capacity) {
+        size_t capacity = heap->capacity ? 2 * heap->capacity : 64;
+        struct rs_allocation *more = realloc(heap->list, capacity * sizeof *more);
+        if (!more) {
+            rc = rs_fail(RS_E_NOMEM, "no memory for the list of %zu allocations", heap->n);
+            goto unlock;
+        }
+        heap->list = more;
+        heap->capacity = capacity;
+    }
+    /* Offsets are aligned relative to the heap's start, which is at the same place of its page on every PE. */
+    uint64_t offset = room < nbytes ? RS_NO_OFFSET : rs_blocks_take(&heap->blocks, room, align);
+    if (offset == RS_NO_OFFSET) {
+        rc = rs_fail(RS_E_NOMEM,
+                     "symmetric heap is full: asked %zu bytes, largest free block %zu, heap %zu; raise "
+                     "ROCSHMEM_HEAP_SIZE",
+                     nbytes, (size_t)rs_blocks_largest(&heap->blocks), heap->nbytes);
+        goto unlock;
+    }
+    size_t i = upper_locked(heap, offset);
+    memmove(heap->list + i + 1, heap->list + i, (heap->n - i) * sizeof *heap->list);
+    heap->list[i] = (struct rs_allocation){.offset = offset, .nbytes = nbytes, .room = room};
+    heap->n++;
+    changed_locked(heap);
+    *ptr_out = (void *)(heap->base + offset);
+unlock:
+    pthread_mutex_unlock(&heap->lock);
+    return rc;
+}
+
+/* --- the end of an allocation --------------------------------------------------------------------------------- */
+
+/* This PE's drop of an allocation is due: put it into the queue for the log. Without memory it stays allocated for good. */
+static void pend_locked(struct rs_heap *heap, struct rs_allocation *a)
+{
+    if (a->dropped) return;
+    if (heap->n_pending == heap->pending_capacity) {
+        size_t capacity = heap->pending_capacity ? 2 * heap->pending_capacity : 16;
+        uint64_t *more = realloc(heap->pending, capacity * sizeof *more);
+        if (!more) return;
+        heap->pending = more;
+        heap->pending_capacity = capacity;
+    }
+    heap->pending[heap->n_pending++] = a->offset;
+    a->dropped = true;
+}
+
+int rs_heap_free(struct rs_heap *heap, const void *ptr, uint64_t *offset_out)
+{
+    if (!rs_heap_contains(heap, ptr)) return rs_heap_explain(heap, "ptr", ptr, 1);
+    uint64_t offset = (uintptr_t)ptr - heap->base;
+    pthread_mutex_lock(&heap->lock);
+    struct rs_allocation *a = at_locked(heap, offset);
+    bool found = a && !a->freed;
+    if (found) {
+        a->freed = true;
+        if (a->holds == 0) pend_locked(heap, a);
+        changed_locked(heap);
+    }
+    pthread_mutex_unlock(&heap->lock);
+    if (!found) return rs_heap_explain(heap, "ptr", ptr, 0);
+    *offset_out = offset;
+    return 0;
+}
+
+void rs_heap_drop(struct rs_heap *heap, const void *ptr)
+{
+    if (!rs_heap_contains(heap, ptr)) return;
+    pthread_mutex_lock(&heap->lock);
+    struct rs_allocation *a = at_locked(heap, (uintptr_t)ptr - heap->base);
+    if (a && !a->freed) {
+        a->freed = true;
+        if (a->holds == 0) pend_locked(heap, a);
+        changed_locked(heap);
+    }
+    pthread_mutex_unlock(&heap->lock);
+}
+
+uint64_t rs_heap_announce(struct rs_heap *heap)
+{
+    if (!heap->logs) return 0;
+    pthread_mutex_lock(&heap->lock);
+    uint64_t *log = heap->logs + (size_t)heap->my_pe * RS_DROP_LOG;
+    size_t moved = 0;
+    /* What was announced at the collective before the last is consumed by all: they entered the last one after that. */
+    while (moved < heap->n_pending && heap->published - heap->safe < RS_DROP_LOG)
+        log[heap->published++ % RS_DROP_LOG] = heap->pending[moved++];
+    heap->n_pending -= moved;
+    memmove(heap->pending, heap->pending + moved, heap->n_pending * sizeof *heap->pending);
+    uint64_t count = heap->published;
+    pthread_mutex_unlock(&heap->lock);
+    return count;
+}
+
+static int release_locked(struct rs_heap *heap)
+{
+    size_t kept = 0;
+    int rc = 0;
+    for (size_t i = 0; i < heap->n; i++) { /* in the order of offsets, equal on all PEs */
+        struct rs_allocation *a = &heap->list[i];
+        if (a->drops < heap->n_pes) {
+            heap->list[kept++] = *a;
+            continue;
+        }
+        int gave = rs_blocks_give(&heap->blocks, a->offset, a->room);
+        if (gave < 0 && rc == 0) rc = gave;
+    }
+    heap->n = kept;
+    changed_locked(heap);
+    return rc;
+}
+
+int rs_heap_collect(struct rs_heap *heap, const uint64_t *counts)
+{
+    if (!heap->logs) return 0;
+    int rc = 0;
+    bool release = false;
+    pthread_mutex_lock(&heap->lock);
+    for (int pe = 0; pe < heap->n_pes; pe++) {
+        const uint64_t *log = heap->logs + (size_t)pe * RS_DROP_LOG;
+        for (; heap->seen[pe] < counts[pe]; heap->seen[pe]++) {
+            struct rs_allocation *a = at_locked(heap, log[heap->seen[pe] % RS_DROP_LOG]);
+            if (RS_NEVER(!a)) {
+                rc = rs_fail(RS_E_BUG, "PE %d dropped a block that is not allocated here", pe);
+                continue;
+            }
+            if (++a->drops == heap->n_pes) release = true;
+        }
+    }
+    heap->safe = heap->last;
+    heap->last = counts[heap->my_pe];
+    if (release) {
+        int released = release_locked(heap);
+        if (rc == 0) rc = released;
+    }
+    pthread_mutex_unlock(&heap->lock);
+    return rc;
+}
+
+/* --- addresses ------------------------------------------------------------------------------------------------ */
+
+bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size_t *nbytes_out,
+                  uint64_t *generation_out)
+{
+    if (!rs_heap_contains(heap, p)) return false;
+    pthread_mutex_lock(&heap->lock);
+    struct rs_allocation *a = around_locked(heap, (uintptr_t)p - heap->base);
+    bool found = a && !a->freed;
+    if (found) {
+        *base_out = heap->base + a->offset;
+        *nbytes_out = a->nbytes;
+        *generation_out = atomic_load_explicit(&heap->generation, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&heap->lock);
+    return found;
+}
+
+int rs_heap_explain(struct rs_heap *heap, const char *what, const void *p, size_t nbytes)
+{
+    if (!rs_heap_contains(heap, p))
+        return rs_fail(RS_E_ARG,
+                       "%s %p is not symmetric: it is outside this PE's symmetric heap %p..%p; use memory from "
+                       "rocshmem_malloc",
+                       what, p, (void *)heap->base, (void *)(heap->base + heap->nbytes));
+    uint64_t offset = (uintptr_t)p - heap->base;
+    pthread_mutex_lock(&heap->lock);
+    struct rs_allocation *found = around_locked(heap, offset), a = {0};
+    if (found) a = *found;
+    pthread_mutex_unlock(&heap->lock);
+    if (!found || a.freed)
+        return rs_fail(RS_E_ARG, "%s %p (heap offset %llu) is in no live allocation: %s", what, p,
+                       (unsigned long long)offset,
+                       found ? "it was freed" : "it was never allocated, or freed before");
+    if (nbytes == 0)
+        return rs_fail(RS_E_ARG, "%s %p is not the start of an allocation; that is %p", what, p,
+                       (void *)(heap->base + a.offset));
+    return rs_fail(RS_E_ARG, "%s %p + %zu bytes leaves its allocation, which is %llu bytes at %p", what, p, nbytes,
+                   (unsigned long long)a.nbytes, (void *)(heap->base + a.offset));
+}
+
+void rs_heap_info(struct rs_heap *heap, size_t *used_out, size_t *largest_free_out)
+{
+    pthread_mutex_lock(&heap->lock);
+    *used_out = heap->nbytes - (size_t)rs_blocks_free_nbytes(&heap->blocks);
+    *largest_free_out = (size_t)rs_blocks_largest(&heap->blocks);
+    pthread_mutex_unlock(&heap->lock);
+}
+
+/* --- holds ---------------------------------------------------------------------------------------------------- */
+
+struct rs_hold {
+    struct rs_window *window; /* one reference */
+    uint64_t heap_id, offset;
+};
+
+/* The process's heap, for holds that end when they please. The lock is taken before a heap's. */
+static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rs_heap *current;
+
+void rs_heap_make_current(struct rs_heap *heap)
+{
+    pthread_mutex_lock(&current_lock);
+    current = heap;
+    pthread_mutex_unlock(&current_lock);
+}
+
+int rs_hold_create(struct rs_heap *heap, const void *ptr, struct rs_hold **hold_out)
+{
+    struct rs_hold *hold = malloc(sizeof *hold);
+    if (!hold) return rs_fail(RS_E_NOMEM, "no memory for a hold");
+    pthread_mutex_lock(&heap->lock);
+    struct rs_allocation *a = NULL;
+    if (rs_heap_contains(heap, ptr)) a = around_locked(heap, (uintptr_t)ptr - heap->base);
+    if (a && !a->freed) {
+        a->holds++;
+        *hold = (struct rs_hold){heap->window, heap->id, a->offset};
+        atomic_fetch_add_explicit(&heap->window->refs, 1, memory_order_relaxed);
+    } else {
+        a = NULL;
+    }
+    pthread_mutex_unlock(&heap->lock);
+    if (!a) {
+        free(hold);
+        return rs_heap_explain(heap, "ptr", ptr, 1);
+    }
+    *hold_out = hold;
+    return 0;
+}
+
+void rs_hold_destroy(struct rs_hold *hold)
+{
+    if (!hold) return;
+    pthread_mutex_lock(&current_lock);
+    struct rs_heap *heap = current && current->id == hold->heap_id ? current : NULL;
+    if (heap) {
+        pthread_mutex_lock(&heap->lock);
+        struct rs_allocation *a = at_locked(heap, hold->offset); /* stays in the list while a hold lives */
+        if (a && --a->holds == 0 && a->freed) pend_locked(heap, a);
+        pthread_mutex_unlock(&heap->lock);
+    }
+    pthread_mutex_unlock(&current_lock);
+    rs_window_unref(hold->window);
+    free(hold);
+}

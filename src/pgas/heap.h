@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The symmetric heap: the windows of this host's PEs, mapped at equal stride; the allocations in them; and when a block may be
+ * used again. A window is [flags][heap]: the flag words of stream collectives, then what users allocate.
+ *
+ * An allocation ends when every PE has dropped it. rocshmem_free marks it freed here at once; the drop is published when no hold
+ * (a view, an export) lives on this PE. Each PE logs its drops on the board; the count of entries travels with the arrival at a
+ * world collective, so all PEs release the same blocks at the same call, in the order of their offsets: the allocator stays
+ * deterministic without a message of its own.
+ */
+#ifndef RS_PGAS_HEAP_H
+#define RS_PGAS_HEAP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/device.h"
+#include "pgas/blocks.h"
+
+#define RS_HEAP_ALIGN 256 /* DLPack asks for it */
+
+/* The mapping. Counted: the job has one reference, every hold another; the last one unmaps. */
+struct rs_window {
+    _Atomic int refs;
+    const struct rs_device_ops *ops;
+    unsigned char *base; /* of the first local PE */
+    size_t stride;
+    int n_local;
+};
+
+struct rs_allocation {
+    uint64_t offset, nbytes, room; /* as asked; as taken */
+    int holds;                     /* on this PE */
+    int drops;                     /* PEs known to have dropped it */
+    bool freed;                    /* rocshmem_free was called here: any use is an error */
+    bool dropped;                  /* this PE's drop is published or pending */
+};
+
+struct rs_heap {
+    struct rs_window *window; /* one reference */
+    uintptr_t base;           /* of this PE's heap (behind its flags) */
+    size_t nbytes;
+    unsigned char *flags; /* of this PE; a peer's are at + shift */
+    pthread_mutex_t lock; /* everything below but generation */
+    struct rs_blocks blocks;
+    struct rs_allocation *list; /* owned, sorted by offset */
+    size_t n, capacity;
+    _Atomic uint64_t generation; /* W: under lock, release, at each change of the list. R: every address check, acquire; never 0 */
+    uint64_t id;                 /* of this heap among those of the process: holds outlive heaps */
+
+    /* Drops. The log is a ring on the board (RS_DROP_LOG offsets a PE). */
+    uint64_t *logs;      /* all local PEs' logs, n_pes of them; NULL in unit tests of a lone heap */
+    int n_pes, my_pe;
+    uint64_t published;  /* entries in my log so far */
+    uint64_t safe;       /* of these, consumed by all PEs for sure */
+    uint64_t last;       /* what I announced at the last world collective */
+    uint64_t *seen;      /* owned, n_pes: entries of each PE's log that were counted */
+    uint64_t *pending;   /* owned: offsets not yet in the log */
+    size_t n_pending, pending_capacity;
+};
+
+int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t flags_nbytes, size_t nbytes,
+                 uint64_t *logs, int n_pes, int my_pe);
+void rs_heap_fini(struct rs_heap *heap);
+
+int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops, void *base, size_t stride,
+                     int n_local);
+void rs_window_unref(struct rs_window *window); /* NULL is fine */
+
+/* Take a block. NOMEM names everything; ARG for a bad alignment. Called after rs_heap_collect of the same collective. */
+int rs_heap_alloc(struct rs_heap *heap, size_t nbytes, size_t align, void **ptr_out);
+int rs_check_alignment(size_t align);
+/* Mark an allocation freed on this PE; its start address. ARG: not the start of a live one. offset_out: for the signature. */
+int rs_heap_free(struct rs_heap *heap, const void *ptr, uint64_t *offset_out);
+/* This PE lets go of an allocation without a collective call; unknown addresses are ignored. */
+void rs_heap_drop(struct rs_heap *heap, const void *ptr);
+
+/* The two halves of a world collective's part in lifetimes: before it, what to announce; after it, everyone's counts. */
+uint64_t rs_heap_announce(struct rs_heap *heap);
+int rs_heap_collect(struct rs_heap *heap, const uint64_t *counts);
+
+/* The live allocation around p: base, size as asked. False when there is none (or it is freed). */
+bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size_t *nbytes_out,
+                  uint64_t *generation_out);
+/* Say why [p, p + nbytes) is not inside one live allocation; what names the argument. Always ARG. */
+int rs_heap_explain(struct rs_heap *heap, const char *what, const void *p, size_t nbytes);
+void rs_heap_info(struct rs_heap *heap, size_t *used_out, size_t *largest_free_out);
+
+/* Is p inside this PE's heap? Two compares. */
+static inline bool rs_heap_contains(const struct rs_heap *heap, const void *p)
+{
+    return (uintptr_t)p - heap->base < heap->nbytes; /* wraps to a huge offset below base */
+}
+
+/* Holds: see rocshmemx_hold. The heap that is current for the process is set by the job. */
+struct rs_hold;
+void rs_heap_make_current(struct rs_heap *heap); /* NULL: none any more */
+int rs_hold_create(struct rs_heap *heap, const void *ptr, struct rs_hold **hold_out);
+void rs_hold_destroy(struct rs_hold *hold);
+
+#endif

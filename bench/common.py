@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: MIT
+"""What the benchmark scripts share: where things are, how they are built, statistics, machine facts, tables."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCH = ROOT / "bench"
+BUILD = ROOT / "build" / "bench"
+WORDS = {True: "yes", False: "**no**", None: ""}
+
+
+class BenchError(Exception):
+    """A benchmark could not run; the text says what to do."""
+
+
+@dataclass
+class Row:
+    """One line of a table: what was timed, on which sides, against which target."""
+
+    name: str
+    ours: float  # ns, median of the runs' medians
+    ours_spread: tuple[float, float]
+    peer: float | None = None
+    peer_spread: tuple[float, float] | None = None
+    target: str = ""
+    met: str = ""  # "yes", "by ratio", "**no**", or "" where there is no target
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        return self.ours / self.peer if self.peer else None
+
+
+@dataclass
+class Table:
+    title: str
+    peer_name: str
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        data = asdict(self)
+        for row, entry in zip(self.rows, data["rows"], strict=True):
+            entry["ratio"] = row.ratio
+        return data
+
+
+@dataclass
+class Install:
+    """The built runtime that is measured."""
+
+    library: Path
+    launcher: Path
+    perf: Path | None
+    python: Path
+
+
+def run(
+    command: Sequence[str | Path], *, timeout: float = 120, env: dict[str, str] | None = None, check: bool = True
+) -> str:
+    """Run a command; its standard output. BenchError with the command and its output when it fails or hangs."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, env=env, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise BenchError(f"no end after {timeout:.0f} s: {shlex.join(words)}") from error
+    except OSError as error:
+        raise BenchError(f"could not start {shlex.join(words)}: {error}") from error
+    if check and done.returncode != 0:
+        tail = (done.stderr + done.stdout).strip()[-2000:]
+        raise BenchError(f"exit status {done.returncode}: {shlex.join(words)}\n{tail}")
+    return done.stdout
+
+
+def log(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+# --- what is measured ------------------------------------------------------------------------------------------------
+
+
+def first(paths: Iterable[Path | None]) -> Path | None:
+    return next((path for path in paths if path and path.exists()), None)
+
+
+def find_install(library: str | None = None, launcher: str | None = None) -> Install:
+    """The runtime of build/venv, else of any build folder; explicit paths win."""
+    venv = ROOT / "build" / "venv"
+    python = first([venv / "bin" / "python"]) or Path(sys.executable)
+    # librocshmem.so itself may be a linker script (a wheel has no links): the versioned name is the library.
+    libraries = (
+        [Path(library)]
+        if library
+        else [
+            *sorted(venv.glob("lib*/python*/site-packages/rocshmem4py/lib/librocshmem.so.*")),
+            *sorted((ROOT / "build").glob("**/librocshmem.so.*")),
+        ]
+    )
+    found = first(libraries)
+    if not found:
+        raise BenchError("librocshmem.so was not found under build/: run `make build`, or give --library")
+    programs = (
+        [Path(launcher).parent]
+        if launcher
+        else [venv / "bin", *{path.parent for path in (ROOT / "build").glob("**/rocshmem-run") if path.is_file()}]
+    )
+    found_run = first(Path(launcher) if launcher else folder / "rocshmem-run" for folder in programs)
+    if not found_run:
+        raise BenchError("rocshmem-run was not found under build/: run `make build`, or give --launcher")
+    perf = first([found_run.parent / "rocshmem-perf", *(folder / "rocshmem-perf" for folder in programs)])
+    return Install(found.resolve(), found_run, perf, python)
+
+
+def compile_c(target: str, compiler: Sequence[str], sources: Sequence[Path], tail: Sequence[str | Path] = ()) -> Path:
+    """Compile a program into build/bench with the flags that all sides share."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    out = BUILD / target
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", f"-I{ROOT / 'tools'}"]
+    run([*compiler, *flags, *sources, "-o", out, *tail])
+    return out
+
+
+def build_shmem_bench(install: Install) -> tuple[Path, Path | None]:
+    """shmem_bench for ours and, where oshcc is to be had, for Open MPI's OSHMEM."""
+    sources = [BENCH / "shmem_bench.c", ROOT / "tools" / "perf_measure.c"]
+    link: list[str | Path] = [install.library, f"-Wl,-rpath,{install.library.parent}", "-pthread"]
+    ours = compile_c("shmem_bench", ["gcc", "-DBENCH_ROCSHMEM", f"-I{ROOT / 'include'}"], sources, link)
+    return ours, compile_c("shmem_bench_oshmem", ["oshcc"], sources) if install_peer() else None
+
+
+def build_job_timer() -> Path:
+    return compile_c("job_timer", ["gcc"], [BENCH / "job_timer.c"])
+
+
+def install_peer() -> bool:
+    """Is Open MPI's OSHMEM there? Installs Debian's packages where it is not and apt-get is allowed to."""
+    if shutil.which("oshcc") and shutil.which("oshrun"):
+        return True
+    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    command = [*sudo, "apt-get", "install", "-y", "-q", "openmpi-bin", "libopenmpi-dev"]
+    log(f"oshcc is missing: {shlex.join(command)}")
+    try:
+        run(command, timeout=600, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+    except BenchError as error:
+        log(f"{error}\nno peer: install openmpi-bin and libopenmpi-dev; only our column is measured")
+    return shutil.which("oshcc") is not None and shutil.which("oshrun") is not None
+
+
+def oshrun(n_pes: int) -> list[str]:
+    """How the peer is launched: its memory hooks crash in shmem_finalize, hence the first option."""
+    return [
+        "oshrun",
+        "--mca",
+        "opal_common_ucx_opal_mem_hooks",
+        "0",
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "-n",
+        str(n_pes),
+    ]
+
+
+# --- statistics, facts, tables ---------------------------------------------------------------------------------------
+
+
+def centre(values: Sequence[float]) -> tuple[float, tuple[float, float]]:
+    """The median, and the least and largest."""
+    return statistics.median(values), (min(values), max(values))
+
+
+def show(ns: float | None) -> str:
+    """A time with a readable unit."""
+    if ns is None:
+        return "–"
+    for limit, unit in ((1e4, "ns"), (1e7, "us"), (1e12, "ms")):
+        if ns < limit:
+            value = ns / {"ns": 1, "us": 1e3, "ms": 1e6}[unit]
+            return f"{value:.{1 if value < 100 else 0}f} {unit}"
+    return f"{ns / 1e9:.0f} s"
+
+
+def show_spread(spread: tuple[float, float] | None) -> str:
+    return f"{show(spread[0])} .. {show(spread[1])}" if spread else "–"
+
+
+def markdown(table: Table) -> str:
+    lines = [
+        f"## {table.title}",
+        "",
+        f"| operation | ours | {table.peer_name} | ratio | target | met | ours, spread | {table.peer_name}, spread "
+        "| note |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in table.rows:
+        ratio = f"{row.ratio:.2f}" if row.ratio else "–"
+        lines.append(
+            f"| {row.name} | {show(row.ours)} | {show(row.peer)} | {ratio} | {row.target} | {row.met} "
+            f"| {show_spread(row.ours_spread)} | {show_spread(row.peer_spread)} | {row.note} |"
+        )
+    return "\n".join([*lines, "", *(f"{note}  " for note in table.notes), ""])
+
+
+def one_line(command: Sequence[str]) -> str:
+    try:
+        return run(command).strip().splitlines()[0]
+    except (BenchError, IndexError):
+        return "unknown"
+
+
+def cpu_name() -> str:
+    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    match = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
+    return match[1].strip() if match else platform.machine()
+
+
+def commit() -> str:
+    """The commit that is checked out, with + when the sources differ from it."""
+    try:
+        name = run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]).strip()
+        changed = run(
+            ["git", "-C", ROOT, "status", "--porcelain", "--", "src", "include", "bindings", "tools", "bench"]
+        )
+    except BenchError:
+        return "unknown"
+    return name + ("+" if changed.strip() else "")
+
+
+def facts(install: Install) -> dict[str, str]:
+    """What a reader needs to repeat or to distrust a result."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": commit(),
+        "cpu": cpu_name(),
+        "cores": str(os.cpu_count()),
+        "load before": f"{os.getloadavg()[0]:.2f}",
+        "kernel": platform.release(),
+        "compiler": one_line(["gcc", "--version"]) + ", -O2",
+        "python": one_line([str(install.python), "--version"]),
+        "peer": one_line(["oshrun", "--version"]) if shutil.which("oshrun") else "absent",
+        "library": str(install.library.relative_to(ROOT) if install.library.is_relative_to(ROOT) else install.library),
+        "command": shlex.join(["python", *(Path(sys.argv[0]).name, *sys.argv[1:])]),
+    }

@@ -39,10 +39,12 @@ class Row:
     target: str = ""
     met: str = ""  # "yes", "by ratio", "**no**", or "" where there is no target
     note: str = ""
+    paired_ratio: float | None = None  # median of the rounds' ratios, where each round timed both sides
 
     @property
     def ratio(self) -> float | None:
-        return self.ours / self.peer if self.peer else None
+        """Ours to the peer's."""
+        return self.paired_ratio or (self.ours / self.peer if self.peer else None)
 
 
 @dataclass
@@ -186,7 +188,7 @@ def show(ns: float | None) -> str:
     """A time with a readable unit."""
     if ns is None:
         return "–"
-    for limit, unit in ((1e4, "ns"), (1e7, "us"), (1e12, "ms")):
+    for limit, unit in ((1e4, "ns"), (1e6, "us"), (1e12, "ms")):
         if ns < limit:
             value = ns / {"ns": 1, "us": 1e3, "ms": 1e6}[unit]
             return f"{value:.{1 if value < 100 else 0}f} {unit}"

@@ -270,10 +270,10 @@ static void print_head(const struct options *o)
                o->plan.reps, o->plan.min_ns / 1000000);
     else
         printf(
-            "rocshmem-perf %s, %d PEs on %s (%ld cores), device %s; ns for one operation\n\n%-26s %10s %14s "
+            "rocshmem-perf %s, %d PE%s on %s (%ld cores), device %s; ns for one operation\n\n%-26s %10s %14s "
             "%14s %14s %10s\n",
-            rocshmemx_version(), perf.n_pes, host, sysconf(_SC_NPROCESSORS_ONLN), rocshmemx_device_name(),
-            "operation", "bytes", "median", "least", "most", "MB/s");
+            rocshmemx_version(), perf.n_pes, perf.n_pes == 1 ? "" : "s", host, sysconf(_SC_NPROCESSORS_ONLN),
+            rocshmemx_device_name(), "operation", "bytes", "median", "least", "most", "MB/s");
 }
 
 static void print_row(const struct options *o, const struct perf_case *c, size_t nbytes,

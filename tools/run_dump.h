@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ask a PE to print the state of all, before a job that hangs is ended.
+ */
+#ifndef ROCSHMEM_RUN_DUMP_H
+#define ROCSHMEM_RUN_DUMP_H
+
+#include "run_verdict.h"
+
+/* Send SIGUSR1 to one process that has a handler for it and can run: it prints the state of every PE of this
+ * host. The first such PE, else one that a PE started (a PE may be a script around the program). Its pid, or
+ * 0 if there is none. */
+pid_t run_dump_ask(const struct run_pe *pes, int n_pes, pid_t group);
+
+#endif

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Symmetric memory between the processes (PEs) of a job: the rocSHMEM host API for Python.
+
+A name of the C API *is* the function of the extension ``_rocshmem4py``: no Python frame lies between. This package
+adds what is better said in Python: ``SymmetricBuffer``, teams that finalize remembers, and ways to start a job from
+torch.distributed or MPI. Importing it loads neither torch, NumPy nor mpi4py, and opens no device.
+"""
+
+from __future__ import annotations
+
+# Type checkers take TYPE_CHECKING for true; importing typing would double the time this import takes.
+TYPE_CHECKING = False
+
+try:
+    import _rocshmem4py
+    from _rocshmem4py import *  # noqa: F403  (every public name of the extension is one of ours)
+except ImportError as _error:
+    raise ImportError(
+        f"rocshmem4py could not load its extension _rocshmem4py: {_error}; if it is missing, install the package again "
+        "for this Python, and if a shared library was not found, put the folder of librocshmem.so on LD_LIBRARY_PATH",
+        name="_rocshmem4py",
+        path=getattr(_error, "path", None),
+    ) from _error
+
+from .buffer import (
+    SymmetricBuffer,
+    rocshmem_create_buffer,
+    rocshmem_get_heap_bases,
+    rocshmem_get_peer_buffer,
+    rocshmem_get_peer_ptr_table,
+)
+from .teams import (
+    ROCSHMEM_TEAM_INVALID,
+    ROCSHMEM_TEAM_SHARED,
+    ROCSHMEM_TEAM_WORLD,
+    _drain_live_teams,
+    rocshmem_team_destroy,
+    rocshmem_team_split_strided,
+)
+
+if TYPE_CHECKING:
+    from .launch import (
+        _populate_torch_env_from_mpi,
+        _set_hip_device_from_env,
+        finalize_with_mpi,
+        finalize_with_torch,
+        init_rocshmem_by_uniqueid,
+        init_with_mpi,
+        init_with_torch,
+        set_hip_device_from_env,
+    )
+
+    _rocshmem_initialized: bool
+
+__version__: str = _rocshmem4py.rocshmemx_version()
+__author__ = "The rocshmem4py authors"
+
+#: Handles of the teams made by rocshmem_team_split_strided and not destroyed yet.
+_live_teams: set[int] = set()
+
+#: The functions of the host API, in the order of the C header; the atomics are in _AMO_NAMES.
+_HOST_API_BINDINGS: tuple[str, ...] = (
+    "hip_device_synchronize",
+    "rocshmem_init",
+    "rocshmem_init_attr",
+    "rocshmem_get_uniqueid",
+    "rocshmem_finalize",
+    "rocshmem_global_exit",
+    "rocshmem_hipmodule_init",
+    "rocshmem_get_device_ctx",
+    "rocshmem_query_thread",
+    "rocshmem_my_pe",
+    "rocshmem_n_pes",
+    "rocshmem_dump_stats",
+    "rocshmem_reset_stats",
+    "rocshmem_malloc",
+    "rocshmem_calloc",
+    "rocshmem_align",
+    "rocshmem_free",
+    "rocshmem_ptr",
+    "rocshmem_buffer_register",
+    "rocshmem_buffer_unregister",
+    "rocshmem_buffer_unregister_all",
+    "rocshmem_putmem",
+    "rocshmem_getmem",
+    "rocshmem_putmem_nbi",
+    "rocshmem_getmem_nbi",
+    "rocshmem_putmem_on_stream",
+    "rocshmem_getmem_on_stream",
+    "rocshmem_putmem_signal_on_stream",
+    "rocshmem_signal_wait_until_on_stream",
+    "rocshmem_fence",
+    "rocshmem_quiet",
+    "rocshmem_barrier_all",
+    "rocshmem_barrier",
+    "rocshmem_sync_all",
+    "rocshmem_team_sync",
+    "rocshmem_barrier_all_on_stream",
+    "rocshmem_barrier_on_stream",
+    "rocshmem_sync_all_on_stream",
+    "rocshmem_team_sync_on_stream",
+    "rocshmem_alltoallmem_on_stream",
+    "rocshmem_broadcastmem_on_stream",
+    "rocshmem_team_my_pe",
+    "rocshmem_team_n_pes",
+    "rocshmem_team_split_strided",
+    "rocshmem_team_destroy",
+    "rocshmem_team_translate_pe",
+)
+
+#: Every atomic of the extension: rocshmem_<type>_atomic_<op>.
+_AMO_NAMES: tuple[str, ...] = tuple(sorted(_name for _name in dir(_rocshmem4py) if "_atomic_" in _name))
+
+#: Loaded at first use, so that a program that starts by itself does not pay for them.
+_LAUNCH_NAMES = (
+    "init_rocshmem_by_uniqueid",
+    "init_with_torch",
+    "init_with_mpi",
+    "finalize_with_torch",
+    "finalize_with_mpi",
+    "set_hip_device_from_env",
+    "_set_hip_device_from_env",
+    "_populate_torch_env_from_mpi",
+)
+
+__all__ = sorted(
+    {_name for _name in dir(_rocshmem4py) if not _name.startswith("_")}
+    | {_name for _name in _LAUNCH_NAMES if not _name.startswith("_")}
+    | {
+        "ROCSHMEM_TEAM_INVALID",
+        "ROCSHMEM_TEAM_SHARED",
+        "ROCSHMEM_TEAM_WORLD",
+        "SymmetricBuffer",
+        "rocshmem_create_buffer",
+        "rocshmem_get_heap_bases",
+        "rocshmem_get_peer_buffer",
+        "rocshmem_get_peer_ptr_table",
+        "rocshmem_team_destroy",
+        "rocshmem_team_split_strided",
+    }
+)
+
+_missing = [_name for _name in _HOST_API_BINDINGS if not hasattr(_rocshmem4py, _name)]
+if _missing or not _AMO_NAMES:
+    raise ImportError(
+        f"the extension {_rocshmem4py.__file__} (_rocshmem4py) lacks {', '.join(_missing) or 'the atomics'}: it belongs "
+        "to another version of rocshmem4py; install the package again, and look for an older one on PYTHONPATH and "
+        "LD_LIBRARY_PATH",
+        name="_rocshmem4py",
+    )
+
+
+def __getattr__(name: str) -> object:
+    """Load what few programs need; _rocshmem_initialized is asked of the runtime each time."""
+    if name == "_rocshmem_initialized":
+        return bool(_rocshmem4py.rocshmemx_initialized())
+    if name in _LAUNCH_NAMES:
+        from . import launch
+
+        value = globals()[name] = getattr(launch, name)
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAUNCH_NAMES, "_rocshmem_initialized"})

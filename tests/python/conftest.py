@@ -222,6 +222,7 @@ def start_job(
 
 def finish_job(processes: Sequence[subprocess.Popen[str]], folder: Path, timeout: float = 60) -> Job:
     """Wait for a job of start_job; when the time is over, kill it and fail the test with its output."""
+    __tracebackhide__ = True
     began = time.monotonic()
     ended = _wait(processes, timeout)
     text = {
@@ -263,6 +264,7 @@ def _run_job(
     Returns:
         Job: argv, returncode, stdout, stderr, output, lines, seconds.
     """
+    __tracebackhide__ = True
     with tempfile.TemporaryDirectory(prefix="rocshmem-job-") as name:
         folder = Path(name)
         processes = start_job(

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+#
+# The C tests. tests/unit/test_<file>.c: one cmocka program each, linked with a static archive of src in which our own
+# assertions stop the program. tests/conformance/*.c and tests/fault/*.c: programs that are started as jobs; they use the
+# shared library and the public headers only, and go to tests/conformance and tests/fault of the build folder.
+add_library(rocshmem_static STATIC EXCLUDE_FROM_ALL ${runtime_sources})
+target_include_directories(rocshmem_static PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_compile_definitions(rocshmem_static PUBLIC RS_DEBUG PRIVATE RS_VERSION="${PROJECT_VERSION}")
+target_compile_options(rocshmem_static PRIVATE -Wpedantic -UNDEBUG)
+target_link_libraries(rocshmem_static PUBLIC rs_flags)
+
+find_path(CMOCKA_INCLUDE_DIR cmocka.h REQUIRED)
+find_library(CMOCKA_LIBRARY cmocka REQUIRED)
+file(GLOB unit_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)
+file(GLOB unit_helpers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/*.c)
+list(FILTER unit_helpers EXCLUDE REGEX "/test_[^/]*$")
+foreach(source ${unit_tests})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source} ${unit_helpers})
+    target_include_directories(${name} PRIVATE ${CMOCKA_INCLUDE_DIR} ${CMAKE_SOURCE_DIR}/tests/unit)
+    target_link_libraries(${name} PRIVATE rocshmem_static ${CMOCKA_LIBRARY} m)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/unit)
+    add_test(NAME unit/${name} COMMAND ${name})
+    set_tests_properties(unit/${name} PROPERTIES TIMEOUT 300)
+endforeach()
+
+foreach(folder conformance fault)
+    file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.c)
+    foreach(source ${programs})
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(${folder}-${name} ${source})
+        target_link_libraries(${folder}-${name} PRIVATE rocshmem rs_flags m)
+        set_target_properties(${folder}-${name} PROPERTIES
+            OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
+    endforeach()
+endforeach()
+
+# The C examples, so that none can rot.
+file(GLOB examples CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.c)
+foreach(source ${examples})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(example-${name} ${source})
+    target_link_libraries(example-${name} PRIVATE rocshmem rs_flags)
+    set_target_properties(example-${name} PROPERTIES
+        OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+endforeach()

@@ -51,7 +51,7 @@ struct job {
     struct run_verdict verdict;
     struct run_pe *pes; /* owned */
     int n_started, n_running;
-    struct pollfd *polls; /* owned: the signals', then the rendezvous', then the output's */
+    struct pollfd *polls; /* owned: the signals', then the rendezvous', then the output's; twice */
     int signal_fd;
     sigset_t old_mask;
     enum stage stage;
@@ -284,6 +284,23 @@ static int open_signals(struct job *job)
 
 /* ---- the loop ---- */
 
+/* poll, over those entries only that have a descriptor: it refuses more of them than RLIMIT_NOFILE. */
+static void poll_open(struct job *job, int n, const struct timespec *limit)
+{
+    struct pollfd *packed = job->polls + n;
+    int n_packed = 0;
+    for (int i = 0; i < n; i++) {
+        job->polls[i].revents = 0;
+        if (job->polls[i].fd >= 0) packed[n_packed++] = job->polls[i];
+    }
+    int n_ready;
+    do {
+        n_ready = ppoll(packed, (nfds_t)n_packed, limit, NULL);
+    } while (n_ready < 0 && errno == EINTR);
+    for (int i = 0; n_ready > 0 && i < n; i++)
+        if (job->polls[i].fd >= 0) job->polls[i].revents = (packed++)->revents;
+}
+
 static void wait_for_events(struct job *job)
 {
     uint64_t deadlines[] = {job->stage_until_ns, job->timeout_at_ns, job->verdict.held_until_ns};
@@ -298,8 +315,7 @@ static void wait_for_events(struct job *job)
     run_rendezvous_poll(&job->rendezvous, job->polls + 1);
     run_output_poll(&job->output, job->polls + 1 + n);
     n += 1 + run_output_n_polls(&job->output);
-    while (ppoll(job->polls, (nfds_t)n, next == UINT64_MAX ? NULL : &limit, NULL) < 0 && errno == EINTR) {
-    }
+    poll_open(job, n, next == UINT64_MAX ? NULL : &limit);
 }
 
 static void serve(struct job *job)
@@ -427,7 +443,7 @@ static int prepare(struct job *job)
     }
     int n_polls = 1 + run_rendezvous_n_polls(&job->rendezvous) + run_output_n_polls(&job->output);
     job->pes = calloc((size_t)options->n_pes, sizeof(*job->pes));
-    job->polls = calloc((size_t)n_polls, sizeof(*job->polls));
+    job->polls = calloc((size_t)n_polls * 2, sizeof(*job->polls));
     if (!job->pes || !job->polls) return fail(job, "list the PEs");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (run_spawn_guard(&job->spawn, &job->old_mask) < 0) return fail(job, "start the guardian process");

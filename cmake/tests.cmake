@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The C tests. tests/unit/test_<file>.c: one cmocka program each, linked with a static archive of src in which our own
-# assertions stop the program. tests/conformance/*.c and tests/fault/*.c: programs that are started as jobs; they use the
-# shared library and the public headers only, and go to tests/conformance and tests/fault of the build folder.
+# assertions stop the program. tests/conformance and tests/fault: programs that are started as jobs; they use the shared
+# library and the public headers only.
 add_library(rocshmem_static STATIC EXCLUDE_FROM_ALL ${runtime_sources})
 target_include_directories(rocshmem_static PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_compile_definitions(rocshmem_static PUBLIC RS_DEBUG PRIVATE RS_VERSION="${PROJECT_VERSION}")
@@ -24,15 +24,18 @@ foreach(source ${unit_tests})
     set_tests_properties(unit/${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
-foreach(folder conformance fault)
-    file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.c)
-    foreach(source ${programs})
-        get_filename_component(name ${source} NAME_WE)
-        add_executable(${folder}-${name} ${source})
-        target_link_libraries(${folder}-${name} PRIVATE rocshmem rs_flags m)
-        set_target_properties(${folder}-${name} PROPERTIES
-            OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
-    endforeach()
+# Programs that are started as jobs. conformance says itself how; each of tests/fault/*.c is a program, in tests/fault of
+# the build folder, started by the Python tests.
+if(EXISTS ${CMAKE_SOURCE_DIR}/tests/conformance/CMakeLists.txt)
+    add_subdirectory(tests/conformance)
+endif()
+file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fault/*.c)
+foreach(source ${programs})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(fault-${name} ${source})
+    target_link_libraries(fault-${name} PRIVATE rocshmem rs_flags m)
+    set_target_properties(fault-${name} PROPERTIES
+        OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fault)
 endforeach()
 
 # The C examples, so that none can rot.

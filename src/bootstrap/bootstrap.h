@@ -37,13 +37,17 @@ const char *rs_bootstrap_detect(void);
 /* Every rank gives nbytes (equal everywhere), every rank gets nranks * nbytes in rank order. Works as a barrier.
  * BOOTSTRAP when a rank left or the deadline passed, naming it. */
 int rs_bootstrap_allgather(struct rs_bootstrap *bootstrap, const void *mine, size_t nbytes, void *all_out);
+/* Called every few milliseconds by a thread that waits in here, and after each signal; a negative status (worded) ends the
+ * wait. NULL: none. Process-wide. */
+void rs_bootstrap_set_hook(int (*hook)(void));
 /* Close the connection; zeroed is fine. */
 void rs_bootstrap_close(struct rs_bootstrap *bootstrap);
 
 /* The server. Start it (a thread of this process; listens on the interfaces config allows, or loopback only) and fill uid.
  * It serves any number of jobs one after the other under the same uid, each as large as its first PE says. */
 int rs_uid_serve(const struct rs_config *config, int loopback_only, rocshmem_uniqueid_t *uid_out);
-/* Stop the server of this uid if this process runs it; called by finalize, so that init/finalize leaves nothing. */
+/* Stop the server of this uid if this process runs it; called by finalize, so that init/finalize leaves nothing. NULL: those
+ * that rs_bootstrap_env started here for the environment's job (they end by themselves too, once all PEs have closed). */
 void rs_uid_stop(const rocshmem_uniqueid_t *uid);
 
 #endif

@@ -22,32 +22,32 @@ except ImportError as _error:
         path=getattr(_error, "path", None),
     ) from _error
 
-from .buffer import (
-    SymmetricBuffer,
-    rocshmem_create_buffer,
-    rocshmem_get_heap_bases,
-    rocshmem_get_peer_buffer,
-    rocshmem_get_peer_ptr_table,
+from .buffer import (  # noqa: E402
+    SymmetricBuffer as SymmetricBuffer,
+    rocshmem_create_buffer as rocshmem_create_buffer,
+    rocshmem_get_heap_bases as rocshmem_get_heap_bases,
+    rocshmem_get_peer_buffer as rocshmem_get_peer_buffer,
+    rocshmem_get_peer_ptr_table as rocshmem_get_peer_ptr_table,
 )
-from .teams import (
-    ROCSHMEM_TEAM_INVALID,
-    ROCSHMEM_TEAM_SHARED,
-    ROCSHMEM_TEAM_WORLD,
-    _drain_live_teams,
-    rocshmem_team_destroy,
-    rocshmem_team_split_strided,
+from .teams import (  # noqa: E402
+    ROCSHMEM_TEAM_INVALID as ROCSHMEM_TEAM_INVALID,
+    ROCSHMEM_TEAM_SHARED as ROCSHMEM_TEAM_SHARED,
+    ROCSHMEM_TEAM_WORLD as ROCSHMEM_TEAM_WORLD,
+    _drain_live_teams as _drain_live_teams,
+    rocshmem_team_destroy as rocshmem_team_destroy,
+    rocshmem_team_split_strided as rocshmem_team_split_strided,
 )
 
 if TYPE_CHECKING:
     from .launch import (
-        _populate_torch_env_from_mpi,
-        _set_hip_device_from_env,
-        finalize_with_mpi,
-        finalize_with_torch,
-        init_rocshmem_by_uniqueid,
-        init_with_mpi,
-        init_with_torch,
-        set_hip_device_from_env,
+        _populate_torch_env_from_mpi as _populate_torch_env_from_mpi,
+        _set_hip_device_from_env as _set_hip_device_from_env,
+        finalize_with_mpi as finalize_with_mpi,
+        finalize_with_torch as finalize_with_torch,
+        init_rocshmem_by_uniqueid as init_rocshmem_by_uniqueid,
+        init_with_mpi as init_with_mpi,
+        init_with_torch as init_with_torch,
+        set_hip_device_from_env as set_hip_device_from_env,
     )
 
     _rocshmem_initialized: bool
@@ -123,44 +123,45 @@ _LAUNCH_NAMES = (
     "_populate_torch_env_from_mpi",
 )
 
-__all__ = sorted(
-    {_name for _name in dir(_rocshmem4py) if not _name.startswith("_")}
-    | {_name for _name in _LAUNCH_NAMES if not _name.startswith("_")}
-    | {
-        "ROCSHMEM_TEAM_INVALID",
-        "ROCSHMEM_TEAM_SHARED",
-        "ROCSHMEM_TEAM_WORLD",
-        "SymmetricBuffer",
-        "rocshmem_create_buffer",
-        "rocshmem_get_heap_bases",
-        "rocshmem_get_peer_buffer",
-        "rocshmem_get_peer_ptr_table",
-        "rocshmem_team_destroy",
-        "rocshmem_team_split_strided",
-    }
-)
-
 _missing = [_name for _name in _HOST_API_BINDINGS if not hasattr(_rocshmem4py, _name)]
 if _missing or not _AMO_NAMES:
     raise ImportError(
-        f"the extension {_rocshmem4py.__file__} (_rocshmem4py) lacks {', '.join(_missing) or 'the atomics'}: it belongs "
-        "to another version of rocshmem4py; install the package again, and look for an older one on PYTHONPATH and "
+        f"the extension {_rocshmem4py.__file__} lacks {', '.join(_missing) or 'the atomics'}: this _rocshmem4py "
+        "belongs to another version of rocshmem4py; install the package again, and look for an older one on PYTHONPATH and "
         "LD_LIBRARY_PATH",
         name="_rocshmem4py",
     )
 
 
-def __getattr__(name: str) -> object:
-    """Load what few programs need; _rocshmem_initialized is asked of the runtime each time."""
-    if name == "_rocshmem_initialized":
-        return bool(_rocshmem4py.rocshmemx_initialized())
-    if name in _LAUNCH_NAMES:
-        from . import launch
+# A type checker reads the imports above and the extension's stub; these would hide mistakes from it.
+if not TYPE_CHECKING:
+    __all__ = sorted(
+        {_name for _name in dir(_rocshmem4py) if not _name.startswith("_")}
+        | {_name for _name in _LAUNCH_NAMES if not _name.startswith("_")}
+        | {
+            "ROCSHMEM_TEAM_INVALID",
+            "ROCSHMEM_TEAM_SHARED",
+            "ROCSHMEM_TEAM_WORLD",
+            "SymmetricBuffer",
+            "rocshmem_create_buffer",
+            "rocshmem_get_heap_bases",
+            "rocshmem_get_peer_buffer",
+            "rocshmem_get_peer_ptr_table",
+            "rocshmem_team_destroy",
+            "rocshmem_team_split_strided",
+        }
+    )
 
-        value = globals()[name] = getattr(launch, name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Load what few programs need; _rocshmem_initialized is asked of the runtime each time."""
+        if name == "_rocshmem_initialized":
+            return bool(_rocshmem4py.rocshmemx_initialized())
+        if name in _LAUNCH_NAMES:
+            from . import launch
 
+            value = globals()[name] = getattr(launch, name)
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAUNCH_NAMES, "_rocshmem_initialized"})
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_LAUNCH_NAMES, "_rocshmem_initialized"})

@@ -2,8 +2,8 @@
 """SymmetricBuffer: a piece of symmetric memory as a Python object, and the helpers that make and find one.
 
 The base type ``_rocshmem4py._Memory`` holds address and size and offers the memory without a copy: the buffer protocol
-and ``__array_interface__`` on the host, ``__cuda_array_interface__`` on a GPU, DLPack on both. It tells the runtime when
-the last Python reference is gone (rocshmemx_drop); nothing here runs a collective from a destructor.
+and ``__array_interface__`` on the host, ``__cuda_array_interface__`` on a GPU, DLPack on both. It tells the runtime
+when the last Python reference is gone (rocshmemx_drop); nothing here runs a collective from a destructor.
 
 Functions of the runtime are looked up in ``rocshmem4py`` at each call, because programs replace them there.
 """
@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import sys
 
-from _rocshmem4py import RocshmemError, _Memory
-
 import rocshmem4py
+from _rocshmem4py import RocshmemError, _Memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,10 +76,17 @@ class SymmetricBuffer(_Memory):
         self._parent = None
         return self
 
-    def _child(self, ptr: int, nbytes: int, parent: object) -> SymmetricBuffer:
-        """A non-owning view of memory that lives as long as parent does."""
+    def _child(self, ptr: int, nbytes: int) -> SymmetricBuffer:
+        """A non-owning buffer for a part of this one, or for a peer's.
+
+        It holds an export of this one, and so do its own exports: no PE uses the block for something else, and no window
+        is unmapped, while one of them lives.
+        """
         view = SymmetricBuffer(nbytes, ptr=ptr, dtype=self._dtype, own_data=False)
-        view._parent = parent
+        try:
+            view._parent = memoryview(self)
+        except BufferError:  # memory of a GPU, or memory that the runtime does not know
+            view._parent = self
         return view
 
     def _must_live(self, method: str) -> None:
@@ -207,7 +213,7 @@ class SymmetricBuffer(_Memory):
         if step != 1:
             raise ValueError(f"SymmetricBuffer: a slice with step {step}; only contiguous slices are symmetric memory")
         self._must_live("__getitem__")
-        return self._child(self.ptr + start, max(0, stop - start), self)
+        return self._child(self.ptr + start, max(0, stop - start))
 
     def __len__(self) -> int:
         return self.nbytes
@@ -222,16 +228,15 @@ class SymmetricBuffer(_Memory):
         """The dtype given; else torch.uint8 where torch can be imported (it is imported by asking); else None."""
         if self._dtype is not None:
             return self._dtype
-        torch = sys.modules.get("torch")
-        if torch is None:
+        if "torch" not in sys.modules:
             from importlib.util import find_spec
 
             if find_spec("torch") is None:
                 return None
-            try:
-                import torch
-            except ImportError:
-                return None
+        try:
+            import torch
+        except ImportError:
+            return None
         return torch.uint8
 
     def __int__(self) -> int:
@@ -252,8 +257,8 @@ class SymmetricBuffer(_Memory):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError(
-            "cannot pickle or copy a SymmetricBuffer: its memory belongs to this PE and this job; send the bytes, or let "
-            "every PE make its own buffer"
+            "cannot pickle or copy a SymmetricBuffer: its memory belongs to this PE and this job; send the bytes, or "
+            "let every PE make its own buffer"
         )
 
 
@@ -314,4 +319,4 @@ def rocshmem_get_peer_buffer(buf: SymmetricBuffer, peer: SupportsIndex) -> Symme
             f"rocshmem_get_peer_buffer: this PE cannot load or store memory of PE {pe} directly, or {buf!r} is not "
             "symmetric; use rocshmem_getmem and rocshmem_putmem"
         )
-    return buf._child(address, buf.nbytes, buf)
+    return buf._child(address, buf.nbytes)

@@ -13,11 +13,11 @@ import sys
 from datetime import timedelta
 
 import _rocshmem4py as _ext
-
 import rocshmem4py
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
     from typing import Any
 
@@ -31,7 +31,6 @@ _TORCH_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 #: SLURM_STEP_NUM_TASKS for its tasks only, sbatch sets SLURM_NTASKS for the batch script as well.
 _OMPI = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")
 _OTHER_LAUNCHERS = (
-    ("ROCSHMEM_RUN_RANK", "ROCSHMEM_RUN_SIZE", "ROCSHMEM_RUN_RANK", "ROCSHMEM_RUN_SIZE"),
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"),
     ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
 )
@@ -168,7 +167,7 @@ def init_rocshmem_by_uniqueid(group: Any) -> None:
     rocshmem4py.rocshmem_init_attr(rank, n_pes, _share_uniqueid("init_rocshmem_by_uniqueid", rank, broadcast))
 
 
-def _share_uniqueid(function: str, rank: int, broadcast: Any) -> bytes:
+def _share_uniqueid(function: str, rank: int, broadcast: Callable[[bytes], bytes]) -> bytes:
     """Rank 0 makes the unique id; broadcast(bytes) returns rank 0's bytes on every rank.
 
     One byte before the id says whether there is one, so that nobody waits for an id that rank 0 could not make.
@@ -190,8 +189,8 @@ def _share_uniqueid(function: str, rank: int, broadcast: Any) -> bytes:
 def init_with_torch(group: Any = None, backend: str = _CHOOSE, init_method: str | None = None) -> None:
     """Join the job of a torch.distributed group, under torchrun, mpirun, srun or rocshmem-run. Collective over it.
 
-    Pins the GPU to LOCAL_RANK modulo the number of GPUs, and initialises torch.distributed when that was not done. RANK,
-    LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE default from the launcher's variables, MASTER_ADDR from
+    Pins the GPU to LOCAL_RANK modulo the number of GPUs, and initialises torch.distributed when that was not done.
+    RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE default from the launcher's variables, MASTER_ADDR from
     ROCSHMEM_MASTER_ADDR or 127.0.0.1, MASTER_PORT from ROCSHMEM_MASTER_PORT or 29500.
     Args:
         group: the process group whose members become the PEs; None is all processes.
@@ -225,8 +224,8 @@ def _import_mpi() -> Any:
 
 
 def _check_mpi_world(size: int) -> None:
-    """The launcher's number of processes must be MPI's: under torchrun each process would be an MPI world of its own."""
-    for name in ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "ROCSHMEM_RUN_SIZE"):
+    """The launcher's number of processes must be MPI's; under torchrun each process is an MPI world of its own."""
+    for name in ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"):
         expected = _env_int("init_with_mpi", name)
         if expected is None:
             continue
@@ -292,7 +291,7 @@ def finalize_with_torch() -> None:
 
 
 def finalize_with_mpi() -> None:
-    """Leave the job; MPI itself stays, mpi4py finalizes it at exit. Collective; works after any kind of init, and twice.
+    """Leave the job; MPI itself stays, mpi4py finalizes it at exit. Collective; after any kind of init, and twice.
 
     Waits for the device, destroys forgotten teams in an order equal on all PEs, meets all PEs, finalizes.
     Raises:

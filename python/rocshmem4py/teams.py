@@ -11,7 +11,6 @@ import os
 import sys
 
 import _rocshmem4py as _ext
-
 import rocshmem4py
 
 TYPE_CHECKING = False

@@ -79,9 +79,7 @@ def free_port() -> int:
 
 def job_env(extra: Mapping[str, str | None] | None = None) -> dict[str, str]:
     """This process's environment without any launcher's variables; ``extra`` is added, None removes a variable."""
-    env = {
-        k: v for k, v in os.environ.items() if not k.startswith(_LAUNCHER_PREFIXES) and k not in _LAUNCHER_NAMES
-    }
+    env = {k: v for k, v in os.environ.items() if not k.startswith(_LAUNCHER_PREFIXES) and k not in _LAUNCHER_NAMES}
     env["PATH"] = os.path.join(sys.prefix, "bin") + os.pathsep + env.get("PATH", "")
     env.setdefault("OMP_NUM_THREADS", "1")
     env["PYTHONUNBUFFERED"] = "1"
@@ -95,7 +93,7 @@ def job_env(extra: Mapping[str, str | None] | None = None) -> dict[str, str]:
 
 
 def find_tool(name: str) -> str:
-    """The path of one of our tools (``rocshmem-run``, ``rocshmem-info``, ``rocshmem-perf``); fails the test if absent."""
+    """The path of one of our tools (``rocshmem-run``, ``rocshmem-info``, ``rocshmem-perf``); fails if absent."""
     variable = name.upper().replace("-", "_")
     if os.environ.get(variable):
         return os.environ[variable]
@@ -267,9 +265,7 @@ def _run_job(
     __tracebackhide__ = True
     with tempfile.TemporaryDirectory(prefix="rocshmem-job-") as name:
         folder = Path(name)
-        processes = start_job(
-            n, program, *args, folder=folder, launcher=launcher, env=env, launcher_args=launcher_args
-        )
+        processes = start_job(n, program, *args, folder=folder, launcher=launcher, env=env, launcher_args=launcher_args)
         job = finish_job(processes, folder, timeout)
     if check and job.returncode:
         pytest.fail(str(job))

@@ -15,7 +15,6 @@ from __future__ import annotations
 from weakref import WeakValueDictionary
 
 import _rocshmem4py as _ext
-
 import rocshmem4py
 
 from ..buffer import SymmetricBuffer
@@ -23,6 +22,7 @@ from ..buffer import SymmetricBuffer
 try:
     import torch
     from torch import Tensor
+    from torch.utils.dlpack import from_dlpack
 except ImportError as error:
     raise ImportError(
         f"rocshmem4py.interop.torch needs PyTorch: {error}; pip install torch", name=error.name
@@ -112,7 +112,8 @@ def _keep(stream: Any, *tensors: Tensor) -> None:
             if tensor.is_cuda and stream is not None and not isinstance(stream, int):
                 tensor.record_stream(stream)
             elif tensor.is_cuda:
-                tensor.record_stream(torch.cuda.ExternalStream(int(stream or 0)))
+                external: Any = torch.cuda.ExternalStream
+                tensor.record_stream(external(int(stream or 0)))
         return
     handle = 0 if stream is None else int(stream)
     if _ext.rocshmemx_stream_query(handle):
@@ -151,7 +152,7 @@ def create_tensor(shape: int | Sequence[int], dtype: torch.dtype) -> Tensor:
 
 
 def _as_tensor(buffer: SymmetricBuffer, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:
-    flat: Tensor = torch.from_dlpack(buffer)  # the capsule owns a reference to the buffer
+    flat: Tensor = from_dlpack(buffer)  # the capsule owns a reference to the buffer
     return flat.view(torch.uint8).view(dtype).reshape(shape)
 
 
@@ -291,8 +292,8 @@ def get_peer_ptr_table(tensor: Tensor) -> Tensor:
 def alltoall(team: int, dst: Tensor, src: Tensor, stream: Any = None) -> None:
     """Exchange equal blocks between the members of a team, in the order of a stream. Returns at once.
 
-    Block ``i`` of ``src`` goes to team PE ``i``; block ``j`` of ``dst`` comes from team PE ``j``. A block is an n-th of the
-    elements in memory order: for a shape ``(n * k, ...)`` that is k rows.
+    Block ``i`` of ``src`` goes to team PE ``i``; block ``j`` of ``dst`` comes from team PE ``j``. A block is an n-th of
+    the elements in memory order: for a shape ``(n * k, ...)`` that is k rows.
     Args:
         team: collective over it, equal sizes on every member. INVALID: nothing happens.
         dst, src: symmetric, contiguous, one dtype, equally many elements; no overlap.
@@ -307,8 +308,8 @@ def alltoall(team: int, dst: Tensor, src: Tensor, stream: Any = None) -> None:
     n_pes = max(rocshmem4py.rocshmem_team_n_pes(team), 1)  # -1: the call below knows why
     if src.numel() % n_pes:
         raise ValueError(
-            f"alltoall: {src.numel()} elements (shape {tuple(src.shape)}) do not divide into {n_pes} equal blocks, one for "
-            "each PE of the team"
+            f"alltoall: {src.numel()} elements (shape {tuple(src.shape)}) do not divide into {n_pes} equal blocks, one "
+            "for each PE of the team"
         )
     queue = _stream(stream)
     block = _nbytes(src) // n_pes

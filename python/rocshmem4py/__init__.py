@@ -127,8 +127,8 @@ _missing = [_name for _name in _HOST_API_BINDINGS if not hasattr(_rocshmem4py, _
 if _missing or not _AMO_NAMES:
     raise ImportError(
         f"the extension {_rocshmem4py.__file__} lacks {', '.join(_missing) or 'the atomics'}: this _rocshmem4py "
-        "belongs to another version of rocshmem4py; install the package again, and look for an older one on PYTHONPATH and "
-        "LD_LIBRARY_PATH",
+        "belongs to another version of rocshmem4py; install the package again, and look for an older one on PYTHONPATH "
+        "and LD_LIBRARY_PATH",
         name="_rocshmem4py",
     )
 

@@ -13,13 +13,11 @@ from __future__ import annotations
 import sys
 
 import rocshmem4py
-from _rocshmem4py import RocshmemError, _Memory
+from _rocshmem4py import ROCSHMEMX_E_STATE, RocshmemError, _Memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn, Self, SupportsIndex
-
-_E_STATE = -2  # ROCSHMEMX_E_STATE: before rocshmem_init or after rocshmem_finalize
 
 
 def _size_argument(function: str, name: str, value: object) -> int:
@@ -77,16 +75,13 @@ class SymmetricBuffer(_Memory):
         return self
 
     def _child(self, ptr: int, nbytes: int) -> SymmetricBuffer:
-        """A non-owning buffer for a part of this one, or for a peer's.
+        """A non-owning buffer for a part of this one, or for a peer's copy.
 
-        It holds an export of this one, and so do its own exports: no PE uses the block for something else, and no window
-        is unmapped, while one of them lives.
+        It shares the hold of this one: the block is not used for something else, and no window is unmapped, while it or
+        an array of it lives.
         """
-        view = SymmetricBuffer(nbytes, ptr=ptr, dtype=self._dtype, own_data=False)
-        try:
-            view._parent = memoryview(self)
-        except BufferError:  # memory of a GPU, or memory that the runtime does not know
-            view._parent = self
+        view: SymmetricBuffer = _Memory.__new__(SymmetricBuffer, ptr, nbytes, False, self)
+        view._dtype, view._parent = self._dtype, self
         return view
 
     def _must_live(self, method: str) -> None:
@@ -104,11 +99,11 @@ class SymmetricBuffer(_Memory):
         Source: rocshmem_free."""
         if self._freed:
             return
-        if self.own_data and self.ptr:
+        if self.own_data and self.ptr and not self._stale:
             try:
                 rocshmem4py.rocshmem_free(self.ptr)
             except RocshmemError as error:
-                if error.status != _E_STATE:  # no job any more: its finalize has freed everything
+                if error.status != ROCSHMEMX_E_STATE:  # no job: there is nothing to free
                     raise
         self._mark_freed()
 
@@ -186,7 +181,7 @@ class SymmetricBuffer(_Memory):
 
     def _torch_view(self, torch: Any, dtype: Any, shape: int | tuple[int, ...]) -> Any:
         exact = self._exact_shape(dtype, dtype.itemsize, shape)
-        return torch.from_dlpack(self).view(torch.uint8).view(dtype).reshape(exact)
+        return torch.from_dlpack(self).view(dtype).reshape(exact)
 
     def _exact_shape(self, dtype: object, itemsize: int, shape: int | tuple[int, ...]) -> tuple[int, ...]:
         """shape with its -1 resolved, so that it covers the buffer to the byte."""

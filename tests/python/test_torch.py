@@ -102,7 +102,7 @@ class TestTensors:
         rs.hip_device_synchronize()
         assert (tensor == 1).all()
         assert buf.dtype is torch.uint8
-        assert torch.from_dlpack(buf).data_ptr() == buf.ptr
+        assert torch.utils.dlpack.from_dlpack(buf).data_ptr() == buf.ptr
         assert torch.frombuffer(buf, dtype=torch.uint8).data_ptr() == buf.ptr
         assert torch.as_tensor(buf).data_ptr() == buf.ptr
         with pytest.raises(ValueError, match="does not cover"):
@@ -155,7 +155,7 @@ class TestTensors:
     def test_wrong_arguments_are_value_errors(self) -> None:
         a, b = rst.create_tensor((4, 4), torch.float32), rst.create_tensor((4, 4), torch.float32)
         plain, world = torch.zeros((4, 4)), rs.ROCSHMEM_TEAM_WORLD
-        for match, act in {
+        wrong: dict[str, Callable[[], object]] = {
             "put: sizes differ": lambda: rst.put(a, plain[:3], 0),
             "get: sizes differ": lambda: rst.get(plain.double(), a, 0),
             "put: dst .* not symmetric": lambda: rst.put(plain, a, 0),
@@ -173,7 +173,8 @@ class TestTensors:
             "pe": lambda: rst.put(a, b, 1),
             "pe_root": lambda: rst.broadcast(world, a, b, 3),
             "team": lambda: rst.alltoall(12345, a, b),
-        }.items():
+        }
+        for match, act in wrong.items():
             with pytest.raises(ValueError, match=match):
                 act()
         with pytest.raises(TypeError, match="dst must be a torch.Tensor"):

@@ -50,7 +50,7 @@ __all__ = [
 _buffers: WeakValueDictionary[int, SymmetricBuffer] = WeakValueDictionary()
 
 #: Tensors of calls that a host stream may not have passed yet, by stream.
-_in_flight: dict[int, list[Tensor]] = {}
+_in_flight: dict[Any, list[Tensor]] = {}
 
 
 def _nbytes(tensor: Tensor) -> int:
@@ -115,11 +115,10 @@ def _keep(stream: Any, *tensors: Tensor) -> None:
                 external: Any = torch.cuda.ExternalStream
                 tensor.record_stream(external(int(stream or 0)))
         return
-    handle = 0 if stream is None else int(stream)
-    if _ext.rocshmemx_stream_query(handle):
-        _in_flight.pop(handle, None)
+    if _ext.rocshmemx_stream_query(stream):
+        _in_flight.pop(stream or 0, None)
     else:
-        _in_flight.setdefault(handle, []).extend(tensors)
+        _in_flight.setdefault(stream or 0, []).extend(tensors)
 
 
 def create_tensor(shape: int | Sequence[int], dtype: torch.dtype) -> Tensor:
@@ -153,7 +152,7 @@ def create_tensor(shape: int | Sequence[int], dtype: torch.dtype) -> Tensor:
 
 def _as_tensor(buffer: SymmetricBuffer, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:
     flat: Tensor = from_dlpack(buffer)  # the capsule owns a reference to the buffer
-    return flat.view(torch.uint8).view(dtype).reshape(shape)
+    return flat.view(dtype).reshape(shape)
 
 
 def free_tensor(tensor: Tensor) -> None:
@@ -203,9 +202,8 @@ def get_peer_tensor(tensor: Tensor, peer: int) -> Tensor:
         raise RuntimeError(
             f"get_peer_tensor: this PE cannot load or store memory of PE {peer} directly; use get and put"
         )
-    view = SymmetricBuffer(_nbytes(tensor), ptr=address, own_data=False)
-    view._parent = tensor
-    return _as_tensor(view, tensor.dtype, tuple(tensor.shape))
+    mine = SymmetricBuffer(_nbytes(tensor), ptr=tensor.data_ptr(), own_data=False)
+    return _as_tensor(mine._child(address, mine.nbytes), tensor.dtype, tuple(tensor.shape))
 
 
 def put(dst: Tensor, src: Tensor, peer: int, stream: Any = None) -> None:

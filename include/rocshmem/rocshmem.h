@@ -230,7 +230,8 @@ ROCSHMEM_API void rocshmem_ctx_destroy(rocshmem_ctx_t ctx);
  *  Source: OpenSHMEM 1.5 section 9.6. Since 0.1. */
 ROCSHMEM_API void rocshmem_putmem(void *dest, const void *source, size_t nelems, int pe);
 /** Copy nelems bytes from source on pe to dest here; returns when the data is here. Arguments as rocshmem_putmem, with
- *  source symmetric and dest writable here. Source: OpenSHMEM 1.5 section 9.6. Since 0.1. */
+ *  source symmetric and dest writable here. Errors: ARG (source, range, pe), STATE.
+ *  Source: OpenSHMEM 1.5 section 9.6. Since 0.1. */
 ROCSHMEM_API void rocshmem_getmem(void *dest, const void *source, size_t nelems, int pe);
 /** As rocshmem_putmem; source may be reused after quiet. Source: OpenSHMEM 1.5 section 9.7. Since 0.1. */
 ROCSHMEM_API void rocshmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe);
@@ -310,7 +311,8 @@ ROCSHMEM_API void rocshmem_putmem_signal(void *dest, const void *source, size_t 
 /** As rocshmem_putmem_signal; source may be reused after quiet. Source: OpenSHMEM 1.5 section 9.9. Since 0.1. */
 ROCSHMEM_API void rocshmem_putmem_signal_nbi(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
                                              uint64_t signal, int sig_op, int pe);
-/** Read this PE's own signal word. Source: OpenSHMEM 1.5 section 9.9. Since 0.1. */
+/** Read this PE's own signal word. Local. Errors: ARG (not symmetric, not aligned), STATE -> handler, result 0.
+ *  Source: OpenSHMEM 1.5 section 9.9. Since 0.1. */
 ROCSHMEM_API uint64_t rocshmem_signal_fetch(const uint64_t *sig_addr);
 /** Wait until this PE's own signal word satisfies (word cmp cmp_value); returns the word that did.
  *  Local, blocking. Errors: ARG, PEER (a PE died), TIMEOUT, INTERRUPTED -> handler, returns the word as it is.
@@ -329,10 +331,10 @@ ROCSHMEM_INTEGER_TYPES(ROCSHMEM_DECLARE_, )
 /* --- order ---------------------------------------------------------------------------------------------------- */
 
 /** Order the default context's operations towards each PE: those before are visible there before those after.
- *  Local. Source: OpenSHMEM 1.5 section 9.12. Since 0.1. */
+ *  Local. Errors: STATE. Source: OpenSHMEM 1.5 section 9.12. Since 0.1. */
 ROCSHMEM_API void rocshmem_fence(void);
 /** Complete the default context's host-issued operations, nbi included: they are visible everywhere. Local, blocking.
- *  Source: OpenSHMEM 1.5 section 9.12. Since 0.1. */
+ *  Errors: STATE. Source: OpenSHMEM 1.5 section 9.12. Since 0.1. */
 ROCSHMEM_API void rocshmem_quiet(void);
 /** The same two on a context. Source: OpenSHMEM 1.5 section 9.12. Since 0.1. */
 ROCSHMEM_API void rocshmem_ctx_fence(rocshmem_ctx_t ctx);
@@ -390,7 +392,8 @@ ROCSHMEM_API void rocshmem_getmem_on_stream(void *dest, const void *source, size
 ROCSHMEM_API void rocshmem_putmem_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
                                                    uint64_t signal, int sig_op, int pe, void *stream);
 /** The stream waits until this PE's own word satisfies (word cmp cmp_value), unsigned 64-bit.
- *  Local, returns at once. Source: rocSHMEM host API. Since 0.1. */
+ *  Local, returns at once. Errors: ARG (sig_addr, cmp, stream), STATE: nothing is enqueued.
+ *  Source: rocSHMEM host API. Since 0.1. */
 ROCSHMEM_API void rocshmem_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value, void *stream);
 
 /** Barriers and syncs in the order of a stream: the barrier completes what was enqueued before it on this stream.

@@ -129,7 +129,15 @@ CTEST_LINES = (
     re.compile(r"^(?P<word>ok|skip) (?P<name>[\w/]+)(: (?P<reason>.*))?$"),
     re.compile(r"^(?P<word>FAIL) (?P<name>[\w/]+): (?P<reason>.*)$"),
 )
-WORDS = {"OK": "pass", "ok": "pass", "FAILED": "fail", "ERROR": "fail", "FAIL": "fail", "SKIPPED": "skip", "skip": "skip"}
+WORDS = {
+    "OK": "pass",
+    "ok": "pass",
+    "FAILED": "fail",
+    "ERROR": "fail",
+    "FAIL": "fail",
+    "SKIPPED": "skip",
+    "skip": "skip",
+}
 
 
 def ctest_cases(output: str) -> dict[str, Outcome]:
@@ -153,7 +161,7 @@ def ctest(suite: Suite, build: Path, label: str, only: str, prefix: Sequence[str
     """Run the programs of a build folder whose names match `only`, and count their cases."""
     junit = RESULTS / f"{suite.name}-{label}.xml"
     junit.unlink(missing_ok=True)
-    command = [
+    command: list[str | Path] = [
         *prefix, "ctest", "--test-dir", build, "-R", only, "--output-on-failure", "--no-tests=error",
         "--output-junit", junit, "--test-output-size-passed", "9999999", "--test-output-size-failed", "9999999",
     ]  # fmt: skip
@@ -185,7 +193,7 @@ def pytest(suite: Suite) -> None:
     """The installed package, by the environment that it is installed in."""
     junit = RESULTS / "pytest.xml"
     junit.unlink(missing_ok=True)
-    command = [BUILD / "venv" / "bin" / "python", "-m", "pytest", "-q", f"--junitxml={junit}"]
+    command: list[str | Path] = [BUILD / "venv" / "bin" / "python", "-m", "pytest", "-q", f"--junitxml={junit}"]
     status, text = run(command, "pytest", {"PATH": f"{BUILD / 'venv' / 'bin'}:{os.environ['PATH']}"})
     if status != 0:
         show_tail(text, 200)
@@ -272,7 +280,9 @@ def check_tidy(suite: Suite) -> None:
     if not (BUILD / "check-clang" / "compile_commands.json").exists():
         step(suite, "clang-tidy: compile commands", configure("check-clang", "-DCMAKE_C_COMPILER=clang"))
     files = c_files(".c", folders=("src", "bindings", "tools"))
-    command = f"printf '%s\\0' {' '.join(map(str, files))} | xargs -0 -n 4 -P {JOBS} {tidy} -p build/check-clang --quiet"
+    command = (
+        f"printf '%s\\0' {' '.join(map(str, files))} | xargs -0 -n 4 -P {JOBS} {tidy} -p build/check-clang --quiet"
+    )
     step(suite, "clang-tidy", ["bash", "-o", "pipefail", "-c", command])
 
 
@@ -289,8 +299,11 @@ def no_aslr() -> list[str]:
     return []
 
 
+DEBUG = ("-DRS_PYTHON=OFF", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS=-O1 -g")
+
+
 def check_asan(suite: Suite) -> None:
-    options = ["-DRS_SANITIZE=address,undefined", "-DRS_PYTHON=OFF", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS=-O1 -g"]
+    options = ["-DRS_SANITIZE=address,undefined", *DEBUG]
     if step(suite, "build with address and undefined", configure("asan", *options), build("asan")):
         env = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
         ctest(suite, BUILD / "asan", "asan-unit", "^unit/", no_aslr(), **env)
@@ -298,7 +311,7 @@ def check_asan(suite: Suite) -> None:
 
 
 def check_tsan(suite: Suite) -> None:
-    options = ["-DRS_SANITIZE=thread", "-DRS_PYTHON=OFF", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS=-O1 -g"]
+    options = ["-DRS_SANITIZE=thread", *DEBUG]
     clang = program("clang-14", "clang") or "clang"
     if step(suite, "build with thread", configure("tsan", f"-DCMAKE_C_COMPILER={clang}", *options), build("tsan")):
         suppressions = ROOT / "tests" / "unit" / "tsan.supp"
@@ -312,7 +325,7 @@ def check_python(suite: Suite) -> None:
     folders = ["python", "tests", "examples", "scripts", "bench"]
     step(suite, "ruff check", [python, "-m", "ruff", "check", *folders])
     step(suite, "mypy of the package", [python, "-m", "mypy", "python/rocshmem4py"])
-    step(suite, "mypy of tests, scripts and benchmarks", [python, "-m", "mypy", "tests/python", "tests/contract", "scripts"])
+    step(suite, "mypy of tests and scripts", [python, "-m", "mypy", "tests/python", "tests/contract", "scripts"])
     step(suite, "stubs agree with the extension", [python, "-m", "mypy.stubtest", "_rocshmem4py"])
 
 

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, Self, SupportsIndex
 
 
-def _size_argument(function: str, name: str, value: object) -> int:
-    """A size in bytes as an int; errors name function, argument and value."""
+def _index_argument(function: str, name: str, value: object) -> int:
+    """A size, an address or a PE as an int; errors name function, argument and value."""
     if not hasattr(value, "__index__"):
         raise TypeError(f"{function}: {name} must be an int, not {type(value).__name__}")
-    nbytes = int(value.__index__())
-    if nbytes < 0:
-        raise ValueError(f"{function}: {name} is {nbytes}; a size in bytes cannot be negative")
-    return nbytes
+    number = int(value.__index__())
+    if number < 0:
+        raise ValueError(f"{function}: {name} is {number}; it cannot be negative")
+    return number
 
 
 class SymmetricBuffer(_Memory):
@@ -63,13 +63,13 @@ class SymmetricBuffer(_Memory):
         dtype: Any = None,
         own_data: bool = True,
     ) -> Self:
-        nbytes = _size_argument("SymmetricBuffer", "size", size)
+        nbytes = _index_argument("SymmetricBuffer", "size", size)
         if ptr is None:
             rocshmem4py.hip_device_synchronize()
             ptr = rocshmem4py.rocshmem_malloc(nbytes)
             if not ptr and nbytes:
                 raise RuntimeError(f"SymmetricBuffer: rocshmem_malloc gave no memory for {nbytes} bytes")
-        self = super().__new__(cls, _size_argument("SymmetricBuffer", "ptr", ptr), nbytes, bool(own_data))
+        self = super().__new__(cls, _index_argument("SymmetricBuffer", "ptr", ptr), nbytes, bool(own_data))
         self._dtype = dtype
         self._parent = None
         return self
@@ -146,7 +146,7 @@ class SymmetricBuffer(_Memory):
         rocshmem4py.rocshmem_getmem(self.ptr, source_ptr, nelems, pe)
 
     def _must_fit(self, method: str, nelems: SupportsIndex) -> None:
-        nbytes = _size_argument(f"SymmetricBuffer.{method}", "nelems", nelems)
+        nbytes = _index_argument(f"SymmetricBuffer.{method}", "nelems", nelems)
         if nbytes > self.nbytes:
             raise ValueError(f"SymmetricBuffer.{method}: nelems is {nbytes}; the buffer has {self.nbytes} bytes")
 
@@ -302,7 +302,7 @@ def rocshmem_get_peer_buffer(buf: SymmetricBuffer, peer: SupportsIndex) -> Symme
         RuntimeError: no direct path to the peer (another host); use rocshmem_getmem and rocshmem_putmem.
         ValueError: peer is out of range.
     Source: rocSHMEM's Python package."""
-    pe = _size_argument("rocshmem_get_peer_buffer", "peer", peer)
+    pe = _index_argument("rocshmem_get_peer_buffer", "peer", peer)
     if pe == rocshmem4py.rocshmem_my_pe():
         return buf
     n_pes = rocshmem4py.rocshmem_n_pes()

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -58,6 +59,30 @@ int rs_os_map_shared(int fd, size_t nbytes, void **base_out)
     if (base == MAP_FAILED)
         return rs_fail(memory_status(errno), "could not map %zu bytes of shared memory: %s", nbytes,
                        strerror(errno));
+    *base_out = base;
+    return 0;
+}
+
+int rs_os_map_shared_at(int fd, size_t nbytes, size_t align, void **base_out)
+{
+    /* Reserve more than enough addresses, map over the aligned part, give the rest back. */
+    size_t reserved = nbytes + align;
+    unsigned char *all = MAP_FAILED;
+    if (reserved > nbytes)
+        all = mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED)
+        return rs_fail(RS_E_NOMEM, "could not reserve %zu bytes of addresses: %s", nbytes, strerror(errno));
+    unsigned char *base = (unsigned char *)(((uintptr_t)all + align - 1) & ~(uintptr_t)(align - 1));
+    if (mmap(base, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) ==
+        MAP_FAILED) {
+        int rc = rs_fail(memory_status(errno), "could not map %zu bytes of shared memory: %s", nbytes,
+                         strerror(errno));
+        munmap(all, reserved);
+        return rc;
+    }
+    if (base > all) munmap(all, (size_t)(base - all));
+    size_t end = (nbytes + 4095) & ~(size_t)4095;
+    if (base + end < all + reserved) munmap(base + end, (size_t)(all + reserved - (base + end)));
     *base_out = base;
     return 0;
 }
@@ -402,8 +427,8 @@ uint64_t rs_os_host_id(void)
 void rs_os_host_name(char *out, size_t nbytes)
 {
     if (nbytes == 0) return;
-    if (gethostname(out, nbytes) != 0 && errno != ENAMETOOLONG) snprintf(out, nbytes, "localhost");
-    out[nbytes - 1] = '\0';
+    struct utsname system;
+    snprintf(out, nbytes, "%s", uname(&system) == 0 ? system.nodename : "localhost");
     out[strcspn(out, ".")] = '\0'; /* the domain says nothing in a log line */
 }
 

@@ -15,6 +15,8 @@
 int rs_os_memfd(const char *name, size_t nbytes);
 /* Map nbytes of fd shared, read-write, committed lazily. */
 int rs_os_map_shared(int fd, size_t nbytes, void **base_out);
+/* The same at an address that is a multiple of align (a power of two, at least a page). */
+int rs_os_map_shared_at(int fd, size_t nbytes, size_t align, void **base_out);
 void rs_os_unmap(void *base, size_t nbytes);
 
 /* An abstract Unix stream socket (no file, gone with its last descriptor). Descriptor or SYSTEM. */

@@ -10,6 +10,9 @@
 #include "device/device.h"
 #include "device/host_stream.h"
 
+/* So that any alignment up to a gigabyte, asked of the heap, is one of addresses too (stride is a multiple as well). */
+#define WINDOW_ALIGN ((size_t)1 << 30)
+
 static int host_open(struct rs_device *dev, int ordinal, const struct rs_watch *watch, size_t inline_nbytes)
 {
     struct rs_streams *streams;
@@ -41,7 +44,7 @@ static int host_windows_create(struct rs_device *dev, size_t nbytes, int n_local
 static int host_windows_map(struct rs_device *dev, int fd, size_t nbytes, int n_local, void **base_out)
 {
     (void)dev;
-    int rc = rs_os_map_shared(fd, nbytes * (size_t)n_local, base_out);
+    int rc = rs_os_map_shared_at(fd, nbytes * (size_t)n_local, WINDOW_ALIGN, base_out);
     if (rc < 0)
         return rs_fail_context("cannot map %d symmetric heaps of %zu bytes (lower ROCSHMEM_HEAP_SIZE)", n_local,
                                nbytes);

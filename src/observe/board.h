@@ -50,9 +50,9 @@ struct rs_abort {
     char text[896];
 };
 
-/* Why the job ends at once. W: rocshmem_global_exit, CAS from 0. R: the exit signal's handler. */
+/* Why the job ends at once. W: rocshmem_global_exit, CAS 0 -> 1, status, release 2. R: the exit signal's handler, acquire. */
 struct rs_exit {
-    _Alignas(128) _Atomic uint32_t state; /* 0 none, 1 status is valid */
+    _Alignas(128) _Atomic uint32_t state; /* 0 none, 1 being written, 2 status is valid */
     _Atomic int32_t status;
 };
 

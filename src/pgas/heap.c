@@ -34,15 +34,15 @@ void rs_window_unref(struct rs_window *window)
     free(window);
 }
 
-int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t flags_nbytes, size_t nbytes,
-                 uint64_t *logs, int n_pes, int my_pe)
+int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t nbytes, uint64_t *logs, int n_pes,
+                 int my_pe)
 {
     static _Atomic uint64_t next_id = 1;
     memset(heap, 0, sizeof *heap);
     pthread_mutex_init(&heap->lock, NULL);
     heap->window = window;
-    heap->flags = window->base + (size_t)my_local * window->stride;
-    heap->base = (uintptr_t)heap->flags + flags_nbytes;
+    heap->base = (uintptr_t)window->base + (size_t)my_local * window->stride;
+    heap->flags = (unsigned char *)heap->base + rs_heap_room(nbytes);
     heap->nbytes = nbytes;
     heap->logs = logs;
     heap->n_pes = n_pes;
@@ -104,6 +104,8 @@ static void changed_locked(struct rs_heap *heap)
 
 int rs_check_alignment(size_t align)
 {
+    if (align > RS_WINDOW_ALIGN && (align & (align - 1)) == 0)
+        return rs_fail(RS_E_ARG, "alignment %zu is above %zu, which windows are aligned to", align, RS_WINDOW_ALIGN);
     if (align >= 8 && (align & (align - 1)) == 0) return 0;
     return rs_fail(RS_E_ARG, "alignment %zu is not a power of two and a multiple of 8", align);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The symmetric heap: the windows of this host's PEs, mapped at equal stride; the allocations in them; and when a block may be
- * used again. A window is [flags][heap]: the flag words of stream collectives, then what users allocate.
+ * used again. A window is [heap][flags]: what users allocate, then the flag words of stream collectives.
  *
  * An allocation ends when every PE has dropped it. rocshmem_free marks it freed here at once; the drop is published when no hold
  * (a view, an export) lives on this PE. Each PE logs its drops on the board; the count of entries travels with the arrival at a
@@ -20,7 +20,8 @@
 #include "device/device.h"
 #include "pgas/blocks.h"
 
-#define RS_HEAP_ALIGN 256 /* DLPack asks for it */
+#define RS_HEAP_ALIGN 256                  /* DLPack asks for it */
+#define RS_WINDOW_ALIGN ((size_t)1 << 30)  /* of every window's start, so of any block that asks for it */
 
 /* The mapping. Counted: the job has one reference, every hold another; the last one unmaps. */
 struct rs_window {
@@ -41,7 +42,7 @@ struct rs_allocation {
 
 struct rs_heap {
     struct rs_window *window; /* one reference */
-    uintptr_t base;           /* of this PE's heap (behind its flags) */
+    uintptr_t base;           /* of this PE's heap: the start of its window */
     size_t nbytes;
     unsigned char *flags; /* of this PE; a peer's are at + shift */
     pthread_mutex_t lock; /* everything below but generation */
@@ -62,8 +63,14 @@ struct rs_heap {
     size_t n_pending, pending_capacity;
 };
 
-int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t flags_nbytes, size_t nbytes,
-                 uint64_t *logs, int n_pes, int my_pe);
+/* Takes the reference on window over, also when it fails. logs may be NULL (a lone heap). */
+int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t nbytes, uint64_t *logs, int n_pes,
+                 int my_pe);
+/* Bytes of a heap in its window: the flags follow at this offset. */
+static inline size_t rs_heap_room(size_t nbytes)
+{
+    return (nbytes + 4095) & ~(size_t)4095;
+}
 void rs_heap_fini(struct rs_heap *heap);
 
 int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops, void *base, size_t stride,

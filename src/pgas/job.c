@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The job: what init builds, in order, and finalize takes apart. Also what every wait of it looks at.
+ *
+ * Building takes two all-gathers over the bootstrap: who is where and wants what; and whether everybody succeeded. Between them
+ * the first PE of the host makes the board and the windows, and hands their descriptors to the others over a Unix socket. So
+ * all PEs succeed, or all fail with the first one's message.
+ */
+#include "pgas/job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "base/status.h"
+#include "observe/dump.h"
+#include "pgas/collective.h"
+#include "pgas/signals.h"
+
+#define LAYOUT_VERSION 1u /* of the board and the windows: PEs must run the same library */
+
+struct rs_job *_Atomic rs_job_current;
+
+/* What a PE tells all others first. */
+struct hello {
+    uint64_t host, heap_nbytes, nonce;
+    uint32_t layout_version, max_teams;
+    int32_t cpus, pid;
+};
+/* And last. */
+struct outcome {
+    int32_t status, reserved;
+    char text[248];
+};
+
+static int (*_Atomic interrupt_hook)(void *); /* W: any thread. R: ticks. Its argument is written before it, release/acquire */
+static void *interrupt_arg;
+
+void rs_job_set_interrupt(int (*hook)(void *arg), void *arg)
+{
+    interrupt_arg = arg;
+    atomic_store_explicit(&interrupt_hook, hook, memory_order_release);
+}
+
+/* --- waiting -------------------------------------------------------------------------------------------------- */
+
+static void write_detail(struct rs_thread *thread, uint64_t since_ns)
+{
+    char text[RS_NOTE_DETAIL_NBYTES] = "waits";
+    if (thread->describe) thread->describe(thread->describe_arg, text, sizeof text);
+    rs_note_detail(thread->note, since_ns, text);
+    thread->waited = true;
+}
+
+int rs_job_tick(void *arg, uint64_t waited_ns, int first)
+{
+    struct rs_job *job = arg;
+    struct rs_thread *thread = rs_self;
+    bool user = atomic_load_explicit(&thread->job, memory_order_relaxed) == job; /* else one of our own threads */
+    uint64_t now = rs_os_now_ns();
+    if (user && (first || waited_ns % 128000000u < 1000000u)) write_detail(thread, now - waited_ns); /* now and then anew */
+    RS_TRY(rs_board_look(&job->board, now));
+    if (!user) return 0;
+    int (*hook)(void *) = atomic_load_explicit(&interrupt_hook, memory_order_acquire);
+    if (hook && hook(interrupt_arg)) return rs_fail(RS_E_INTERRUPTED, "interrupted while it waited");
+    if (job->config.timeout_ns && waited_ns > job->config.timeout_ns) {
+        char text[RS_NOTE_DETAIL_NBYTES] = "";
+        if (thread->describe) thread->describe(thread->describe_arg, text, sizeof text);
+        rs_dump_state(&job->board, STDERR_FILENO);
+        return rs_fail(RS_E_TIMEOUT, "waited longer than ROCSHMEM_TIMEOUT, %.3f s: %s; the state of all PEs is on stderr",
+                       (double)job->config.timeout_ns * 1e-9, text);
+    }
+    return 0;
+}
+
+/* --- building ------------------------------------------------------------------------------------------------- */
+
+static uint64_t host_of(const struct rs_config *config)
+{
+    const char *name = config->bootstrap_hostid;
+    if (!name[0]) return rs_os_host_id();
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *name; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* What the hellos say, checked alike on every PE. */
+static int agree(struct rs_job *job, const struct hello *hellos)
+{
+    const struct hello *zero = &hellos[0];
+    int cpus = zero->cpus;
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        const struct hello *h = &hellos[pe];
+        if (h->layout_version != LAYOUT_VERSION)
+            return rs_fail_pe(RS_E_BOOTSTRAP, pe, "PE %d runs another version of librocshmem (layout %u, here %u); use one", pe,
+                              h->layout_version, LAYOUT_VERSION);
+        if (h->host != zero->host)
+            return rs_fail_pe(RS_E_UNSUPPORTED, pe,
+                              "PE %d is on another host than PE 0 (or in another container): this version runs on one host", pe);
+        if (h->heap_nbytes != zero->heap_nbytes)
+            return rs_fail_pe(RS_E_CONFIG, pe,
+                              "ROCSHMEM_HEAP_SIZE differs: PE 0 has %" PRIu64 " bytes, PE %d has %" PRIu64 "; set it alike",
+                              zero->heap_nbytes, pe, h->heap_nbytes);
+        if (h->max_teams > job->config.max_teams) job->config.max_teams = h->max_teams;
+        if (h->cpus < cpus) cpus = h->cpus;
+    }
+    job->my_local = job->my_pe;
+    job->n_local = job->n_pes;
+    job->watch.spin_count = job->n_local > cpus ? 0 : (uint32_t)job->config.spin_count;
+    return 0;
+}
+
+static size_t window_stride(const struct rs_job *job)
+{
+    size_t flags = rs_stream_flag_words(job->n_pes) * sizeof(uint64_t) * job->config.max_teams;
+    size_t all = rs_heap_room(job->config.heap_nbytes) + flags;
+    return (all + RS_WINDOW_ALIGN - 1) & ~(RS_WINDOW_ALIGN - 1);
+}
+
+/* One descriptor for the board, one for the windows. */
+static int make_shared(struct rs_job *job, int fds[2])
+{
+    fds[0] = rs_os_memfd("rocshmem-board", rs_board_nbytes(job->n_local, (int)job->config.max_teams));
+    if (fds[0] < 0) return fds[0];
+    int rc = job->device.ops->windows_create(&job->device, window_stride(job), job->n_local, &fds[1]);
+    if (rc < 0) {
+        close(fds[0]);
+        fds[0] = -1;
+    }
+    return rc;
+}
+
+static int hand_out(struct rs_job *job, int listener, const int fds[2], uint64_t deadline_ns)
+{
+    for (int sent = 0; sent < job->n_local - 1;) {
+        uint64_t now = rs_os_now_ns();
+        struct pollfd ready = {.fd = listener, .events = POLLIN};
+        int left_ms = now < deadline_ns ? (int)((deadline_ns - now) / 1000000u) + 1 : 0;
+        if (poll(&ready, 1, left_ms < 100 ? left_ms : 100) <= 0) {
+            if (rs_os_now_ns() >= deadline_ns)
+                return rs_fail(RS_E_BOOTSTRAP, "%d of %d PEs did not fetch the shared memory in time",
+                               job->n_local - 1 - sent, job->n_local - 1);
+            continue;
+        }
+        int peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (peer < 0) continue;
+        if (rs_os_peer_is_us(peer) && rs_os_send_fds(peer, fds, 2) == 0) sent++;
+        close(peer);
+    }
+    return 0;
+}
+
+static int fetch(const char *name, int fds[2], uint64_t deadline_ns)
+{
+    int socket;
+    while ((socket = rs_os_unix_connect(name)) < 0) {
+        if ((errno != ECONNREFUSED && errno != EAGAIN) || rs_os_now_ns() > deadline_ns)
+            return rs_fail_context("the first PE of the host does not hand out its shared memory");
+        rs_wait_sleep_ns(50000);
+    }
+    int rc = rs_os_peer_is_us(socket) ? rs_os_recv_fds(socket, fds, 2)
+                                      : rs_fail(RS_E_BOOTSTRAP, "another user's process hands out shared memory");
+    close(socket);
+    return rc;
+}
+
+/* From the descriptors to a usable heap. fds stay the caller's. */
+static int build(struct rs_job *job, const int fds[2])
+{
+    void *base;
+    size_t stride = window_stride(job);
+    struct rs_window *window;
+    RS_TRY(rs_board_open(&job->board, fds[0], job->n_local, job->my_local, (int)job->config.max_teams));
+    RS_TRY(job->device.ops->windows_map(&job->device, fds[1], stride, job->n_local, &base));
+    int rc = rs_window_create(&window, job->device.ops, base, stride, job->n_local);
+    if (rc < 0) {
+        job->device.ops->windows_unmap(base, stride, job->n_local);
+        return rc;
+    }
+    RS_TRY(rs_heap_init(&job->heap, window, job->my_local, job->config.heap_nbytes, job->board.drops, job->n_pes, job->my_pe));
+    job->routes = calloc((size_t)job->n_pes, sizeof *job->routes);
+    if (!job->routes) return rs_fail(RS_E_NOMEM, "no memory for %d routes", job->n_pes);
+    for (int pe = 0; pe < job->n_pes; pe++)
+        job->routes[pe] = (struct rs_route){.ops = &rs_transport_direct,
+                                            .device = &job->device,
+                                            .shift = ((ptrdiff_t)pe - job->my_local) * (ptrdiff_t)stride,
+                                            .mapped = true,
+                                            .cpu = job->device.ops->cpu_reaches_heap};
+    RS_TRY(rs_counters_init(&job->retired, job->n_pes));
+    RS_TRY(rs_contexts_create(&job->contexts));
+    RS_TRY(rs_teams_init(&job->teams, (int)job->config.max_teams));
+    int *all = malloc((size_t)job->n_pes * sizeof *all);
+    if (!all) return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", job->n_pes);
+    for (int pe = 0; pe < job->n_pes; pe++) all[pe] = pe;
+    rc = rs_team_create_fixed(job, RS_TEAM_ID_WORLD, all, job->n_pes, 0, &job->world);
+    if (rc == 0) rc = rs_team_create_fixed(job, RS_TEAM_ID_SHARED, all, job->n_pes, 1, &job->shared);
+    free(all);
+    if (rc == 0) rs_board_arrive(&job->board, job->my_pe);
+    return rc;
+}
+
+static void name_of(char out[48], uint64_t nonce)
+{
+    snprintf(out, 48, "rocshmem-%016" PRIx64, nonce);
+}
+
+/* Everything that may fail on one PE alone. */
+static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce, uint64_t deadline_ns)
+{
+    int fds[2] = {-1, -1};
+    char name[48];
+    RS_TRY(job->device.ops->open(&job->device, 0, &job->watch, job->config.inline_nbytes));
+    name_of(name, first_nonce);
+    int rc;
+    if (job->my_local == 0) {
+        rc = make_shared(job, fds);
+        if (rc == 0 && job->n_local > 1) rc = hand_out(job, listener, fds, deadline_ns);
+    } else {
+        rc = fetch(name, fds, deadline_ns);
+    }
+    if (rc == 0) rc = build(job, fds);
+    if (fds[0] >= 0) close(fds[0]);
+    if (fds[1] >= 0) close(fds[1]);
+    return rc;
+}
+
+static int exchange_outcome(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc)
+{
+    struct outcome mine = {.status = rc}, *all = calloc((size_t)job->n_pes, sizeof *all);
+    if (!all) return rs_fail(RS_E_NOMEM, "no memory to start %d PEs", job->n_pes);
+    if (rc < 0) snprintf(mine.text, sizeof mine.text, "%s", rs_error_slot()->text);
+    int gathered = rs_bootstrap_allgather(bootstrap, &mine, sizeof mine, all);
+    for (int pe = 0; gathered == 0 && rc == 0 && pe < job->n_pes; pe++)
+        if (all[pe].status < 0) rc = rs_fail_pe(all[pe].status, pe, "PE %d could not start: %s", pe, all[pe].text);
+    free(all);
+    return rc < 0 ? rc : gathered;
+}
+
+static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
+{
+    struct hello mine = {.host = host_of(&job->config), .heap_nbytes = job->config.heap_nbytes,
+                         .layout_version = LAYOUT_VERSION, .max_teams = (uint32_t)job->config.max_teams,
+                         .cpus = rs_os_cpus(), .pid = getpid()};
+    struct hello *hellos = calloc((size_t)job->n_pes, sizeof *hellos);
+    if (!hellos) return rs_fail(RS_E_NOMEM, "no memory to start %d PEs", job->n_pes);
+    rs_os_random(&mine.nonce, sizeof mine.nonce);
+    char name[48];
+    name_of(name, mine.nonce);
+    int listener = -1, rc = 0;
+    if (job->my_pe == 0 && job->n_pes > 1) { /* before the others know the name: so they find it open */
+        listener = rs_os_unix_listen(name);
+        if (listener < 0) rc = listener;
+    }
+    if (rc == 0) rc = rs_bootstrap_allgather(bootstrap, &mine, sizeof mine, hellos);
+    if (rc == 0) rc = agree(job, hellos);
+    if (rc == 0) {
+        rc = build_alone(job, listener, hellos[0].nonce, bootstrap->deadline_ns);
+        rc = exchange_outcome(job, bootstrap, rc);
+    }
+    if (listener >= 0) close(listener);
+    free(hellos);
+    return rc;
+}
+
+int rs_job_create(struct rs_job **job_out, const struct rs_config *config, struct rs_bootstrap *bootstrap,
+                  const rocshmem_uniqueid_t *uid)
+{
+    struct rs_job *job = calloc(1, sizeof *job);
+    if (!job) return rs_fail(RS_E_NOMEM, "no memory for a job");
+    job->my_pe = bootstrap->rank;
+    job->n_pes = bootstrap->nranks;
+    job->launcher = bootstrap->launcher;
+    job->config = *config;
+    if (job->config.max_teams < 2) job->config.max_teams = 2; /* world and shared */
+    if (uid) job->uid = *uid;
+    job->device.ops = &rs_device_host;
+    job->watch = (struct rs_watch){.tick = rs_job_tick, .arg = job};
+    pthread_mutex_init(&job->buffers_lock, NULL);
+    int rc = create(job, bootstrap);
+    if (rc < 0) {
+        rs_job_destroy(job);
+        return rc;
+    }
+    job->built = true;
+    rs_heap_make_current(&job->heap);
+    rs_signals_install(&job->board);
+    rs_log_set_pe(job->my_pe);
+    rs_log(RS_LOG_INFO, "%d PEs by %s, device %s, heap %zu bytes", job->n_pes, job->launcher, job->device.ops->name,
+           job->heap.nbytes);
+    *job_out = job;
+    return 0;
+}
+
+void rs_job_destroy(struct rs_job *job)
+{
+    if (!job) return;
+    if (job->built) {
+        rs_signals_restore();
+        rs_heap_make_current(NULL);
+        rs_log_set_pe(-1);
+    }
+    if (job->device.state) job->device.ops->close(&job->device);
+    rs_contexts_destroy(job->contexts);
+    rs_teams_fini(&job->teams);
+    rs_counters_fini(&job->retired);
+    free(job->routes);
+    rs_heap_fini(&job->heap);
+    rs_board_close(&job->board);
+    free(job->buffers);
+    pthread_mutex_destroy(&job->buffers_lock);
+    free(job);
+}
+
+int rs_job_settle(struct rs_job *job, const struct rs_signature *signature)
+{
+    uint64_t few[64], *counts = few, mine = rs_heap_announce(&job->heap);
+    if (job->n_pes > 64) counts = malloc((size_t)job->n_pes * sizeof *counts);
+    if (!counts) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' counts", job->n_pes);
+    int rc = rs_collective_exchange(job->world, signature, &mine, sizeof mine, counts);
+    if (rc == 0) rc = rs_heap_collect(&job->heap, counts);
+    if (counts != few) free(counts);
+    return rc;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Everything a job owns hangs here; built by rs_job_create and torn down by rs_job_destroy in one visible order.
+ */
+#ifndef RS_PGAS_JOB_H
+#define RS_PGAS_JOB_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/wait.h"
+#include "bootstrap/bootstrap.h"
+#include "device/device.h"
+#include "observe/board.h"
+#include "observe/counters.h"
+#include "pgas/heap.h"
+#include "pgas/team.h"
+#include "pgas/thread.h"
+#include "transport/transport.h"
+
+/* A user buffer that was registered: local, sorted by address. */
+struct rs_buffer {
+    uintptr_t base;
+    size_t nbytes;
+};
+
+/* A context. Host-issued operations on this host complete at once, so it is a name, its options, and a team. */
+struct rs_context {
+    _Atomic uint32_t generation; /* odd while alive. W: under the lock, release. R: any call on it, acquire */
+    uint32_t next_free;          /* under the lock: index + 1 of the next free one */
+    int64_t options;
+    struct rs_team *team; /* one reference; NULL: the world */
+};
+#define RS_CONTEXT_CHUNK 256u
+#define RS_CONTEXT_CHUNKS 4096u
+struct rs_contexts {
+    pthread_mutex_t lock;
+    struct rs_context *_Atomic chunks[RS_CONTEXT_CHUNKS]; /* owned. W: under the lock, release. R: acquire */
+    uint32_t n, first_free; /* under the lock; first_free: index + 1, 0 is none */
+};
+
+struct rs_job {
+    int my_pe, n_pes;
+    int my_local, n_local; /* among the PEs of this host */
+    const char *launcher;  /* static */
+    struct rs_config config;
+    rocshmem_uniqueid_t uid; /* that init was given; zero otherwise */
+    struct rs_watch watch;
+    struct rs_board board;
+    struct rs_device device;
+    struct rs_heap heap;
+    struct rs_route *routes; /* owned, n_pes */
+    struct rs_teams teams;
+    struct rs_team *world, *shared; /* references of the table */
+    struct rs_contexts *contexts; /* owned */
+    pthread_mutex_t buffers_lock;
+    struct rs_buffer *buffers; /* owned, sorted */
+    size_t n_buffers, buffers_capacity;
+    struct rs_counters retired; /* of threads that ended; under thread.c's lock */
+    bool built; /* init went through: finalize may be collective */
+};
+
+/* The process's job; NULL before init and after finalize. W: init and finalize, release. R: attach, acquire. */
+extern struct rs_job *_Atomic rs_job_current;
+
+/* Take part in the exchange over bootstrap (borrowed) and build everything. All PEs succeed, or all fail with a message. */
+int rs_job_create(struct rs_job **job_out, const struct rs_config *config, struct rs_bootstrap *bootstrap,
+                  const rocshmem_uniqueid_t *uid);
+/* Free everything; waits for nobody. NULL is fine. */
+void rs_job_destroy(struct rs_job *job);
+/* What a wait looks at on its slow ticks (struct rs_watch). arg: the job. */
+int rs_job_tick(void *arg, uint64_t waited_ns, int first);
+/* Whom ticks ask for pending signals; process-wide. NULL: nobody. */
+void rs_job_set_interrupt(int (*hook)(void *arg), void *arg);
+
+/* A world collective that also settles which dropped blocks are free now; what malloc, free and finalize begin with. */
+int rs_job_settle(struct rs_job *job, const struct rs_signature *signature);
+
+static inline bool rs_job_has_pe(const struct rs_job *job, int pe)
+{
+    return (unsigned)pe < (unsigned)job->n_pes;
+}
+
+/* Contexts: pgas/context.c. */
+int rs_contexts_create(struct rs_contexts **contexts_out);
+void rs_contexts_destroy(struct rs_contexts *contexts); /* NULL is fine */
+int rs_context_create(struct rs_job *job, struct rs_team *team, int64_t options, rocshmem_ctx_t *ctx_out);
+int rs_context_destroy(struct rs_job *job, rocshmem_ctx_t ctx);
+/* The live context behind a handle, or NULL (worded). */
+const struct rs_context *rs_context_get(struct rs_job *job, rocshmem_ctx_t ctx);
+
+#endif

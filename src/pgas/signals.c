@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Handlers run in any thread at any point: they read the board through one atomic pointer and call only what rs_dump_state and
+ * _exit need.
+ */
+#include "pgas/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "base/wait.h"
+
+/* W: install and restore, release. R: handlers, acquire. */
+static const struct rs_board *_Atomic board_for_handlers;
+static struct sigaction old_dump, old_exit;
+static bool dump_installed, exit_installed;
+
+static int exit_signal(void)
+{
+    return SIGRTMIN + 6;
+}
+
+static void on_dump(int number)
+{
+    (void)number;
+    int saved = errno;
+    const struct rs_board *board = atomic_load_explicit(&board_for_handlers, memory_order_acquire);
+    if (board) rs_dump_state(board, STDERR_FILENO);
+    errno = saved;
+}
+
+static void on_exit_signal(int number)
+{
+    (void)number;
+    const struct rs_board *board = atomic_load_explicit(&board_for_handlers, memory_order_acquire);
+    if (board && atomic_load_explicit(&board->exit->state, memory_order_acquire) == 2)
+        _exit(atomic_load_explicit(&board->exit->status, memory_order_relaxed));
+}
+
+static bool install(int number, void (*handler)(int), struct sigaction *old)
+{
+    if (sigaction(number, NULL, old) < 0 || old->sa_handler != SIG_DFL) return false;
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    return sigaction(number, &action, NULL) == 0;
+}
+
+void rs_signals_install(const struct rs_board *board)
+{
+    atomic_store_explicit(&board_for_handlers, board, memory_order_release);
+    dump_installed = install(SIGUSR1, on_dump, &old_dump);
+    exit_installed = install(exit_signal(), on_exit_signal, &old_exit);
+}
+
+void rs_signals_restore(void)
+{
+    if (dump_installed) sigaction(SIGUSR1, &old_dump, NULL);
+    if (exit_installed) sigaction(exit_signal(), &old_exit, NULL);
+    dump_installed = exit_installed = false;
+    atomic_store_explicit(&board_for_handlers, NULL, memory_order_release);
+}
+
+/* The launcher would take the sudden end of a PE for a failure: tell it that this end is meant. */
+static void tell_launcher(const char *name, int status)
+{
+    unsigned char uid[128];
+    struct {
+        char word[4];
+        int32_t status;
+    } message = {{'e', 'x', 'i', 't'}, status};
+    uint64_t deadline = rs_os_now_ns() + 200000000u;
+    int socket = name && name[0] ? rs_os_unix_connect(name) : -1;
+    if (socket < 0) return;
+    if (rs_os_recv_all(socket, uid, sizeof uid, deadline) == 0) (void)rs_os_send_all(socket, &message, sizeof message, deadline);
+    close(socket);
+}
+
+void rs_signals_exit_all(const struct rs_board *board, int status, const char *launcher_socket)
+{
+    uint32_t none = 0;
+    if (atomic_compare_exchange_strong(&board->exit->state, &none, 1)) {
+        atomic_store_explicit(&board->exit->status, status, memory_order_relaxed);
+        atomic_store_explicit(&board->exit->state, 2, memory_order_release);
+        tell_launcher(launcher_socket, status);
+        for (int i = 0; i < board->n_local; i++)
+            if (i != board->my_local && atomic_load_explicit(&board->vitals[i].state, memory_order_acquire) == RS_PE_RUNNING &&
+                rs_os_pid_alive(board->vitals[i].pid, board->vitals[i].start_time))
+                kill(board->vitals[i].pid, exit_signal());
+    } else { /* another PE, or thread, was first: its status counts */
+        while (atomic_load_explicit(&board->exit->state, memory_order_acquire) != 2) rs_wait_sleep_ns(10000);
+        status = atomic_load_explicit(&board->exit->status, memory_order_relaxed);
+    }
+    fflush(NULL);
+    _exit(status);
+}

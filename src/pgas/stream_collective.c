@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Collectives in the order of a stream, written with the device's memory operations and copies only. Any thread enqueues; the
+ * team's stream lock allots the sequence number and keeps the order.
+ *
+ * Operation e of a team uses flag slot e mod RS_STREAM_RING on every member. In it, member p has one word per phase on each
+ * other member, to which it writes e; a member waits for words >= e. Two streams, or two threads, may have operations of one
+ * team in flight: each has a slot of its own, and a later one never releases an earlier one, because it writes other words. A
+ * word is used again by e + RS_STREAM_RING only after e is complete on the writer (the `complete` word of the slot, waited for
+ * first), and e is complete on p only after all members arrived in e, so the later value can only come where the earlier one
+ * has done its work; and a wait for >= e stays satisfied. A word never goes backwards, also not over teams: the sequence of a
+ * slot starts where its last team stopped.
+ *
+ * Data are pulled from the members after all have arrived, and a second phase holds everyone until all have pulled.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "pgas/collective.h"
+#include "pgas/job.h"
+
+static uint64_t *flag_word(const struct rs_team *team, int owner, uint64_t e, int phase, int from)
+{
+    size_t slot = e % RS_STREAM_RING, n = (size_t)team->n_pes;
+    return team->flags[owner] + (slot * 2 + (size_t)phase) * n + (size_t)from;
+}
+
+static uint64_t *complete_word(const struct rs_team *team, uint64_t e)
+{
+    return team->flags[team->my_pe] + RS_STREAM_RING * 2 * (size_t)team->n_pes + e % RS_STREAM_RING;
+}
+
+/* What travels with one operation to its calls on the stream. */
+struct op {
+    struct rs_team *team; /* one reference */
+    uint64_t e;
+    struct rs_signature signature;
+};
+
+static void announce(const struct op *op)
+{
+    struct rs_stream_called *mine = &op->team->posts[op->team->my_pe]->stream_called[op->e % RS_STREAM_RING];
+    uint64_t words[sizeof op->signature / 8];
+    memcpy(words, &op->signature, sizeof words);
+    atomic_store_explicit(&mine->sequence, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    for (size_t i = 0; i < sizeof words / 8; i++) atomic_store_explicit(&mine->words[i], words[i], memory_order_relaxed);
+    atomic_store_explicit(&mine->sequence, op->e, memory_order_release);
+}
+
+static int announce_on_stream(void *arg, bool failed)
+{
+    if (!failed) announce(arg); /* arg stays with the check that is enqueued behind */
+    return 0;
+}
+
+/* What member i called as operation e; false when it has gone on already (then it was content with us). */
+static bool called_by(const struct op *op, int i, struct rs_signature *out)
+{
+    struct rs_stream_called *theirs = &op->team->posts[i]->stream_called[op->e % RS_STREAM_RING];
+    uint64_t words[sizeof *out / 8];
+    if (atomic_load_explicit(&theirs->sequence, memory_order_acquire) != op->e) return false;
+    for (size_t k = 0; k < sizeof words / 8; k++)
+        words[k] = atomic_load_explicit(&theirs->words[k], memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&theirs->sequence, memory_order_relaxed) != op->e) return false;
+    memcpy(out, words, sizeof words);
+    return true;
+}
+
+/* All have arrived: did they call the same? */
+static int check_on_stream(void *arg, bool failed)
+{
+    struct op *op = arg;
+    struct rs_team *team = op->team;
+    int rc = 0;
+    for (int i = 0; !failed && rc == 0 && i < team->n_pes; i++) {
+        struct rs_signature theirs;
+        if (i == team->my_pe || !called_by(op, i, &theirs)) continue;
+        if (rs_signature_hash(&theirs) == rs_signature_hash(&op->signature)) continue;
+        char ours[160], other[160], name[64], text[512];
+        rs_signature_format(&op->signature, ours, sizeof ours);
+        rs_signature_format(&theirs, other, sizeof other);
+        rs_call_name(op->signature.call, name, sizeof name);
+        snprintf(text, sizeof text,
+                 "collective calls differ: PE %d called %s while PE %d called %s (stream collective #%" PRIu64
+                 " of the team); all members must make the same calls in the same order",
+                 team->pes[team->my_pe], ours, team->pes[i], other, op->e);
+        rs_board_abort(&team->job->board, RS_E_MISMATCH, team->pes[i], name, text);
+        rc = rs_board_broken(&team->job->board);
+    }
+    free(op);
+    rs_team_put(team);
+    return rc;
+}
+
+/* Write my words of a phase everywhere, then wait for everyone's here. Returns the number of operations put into ops. */
+static size_t phase_ops(const struct rs_team *team, uint64_t e, int phase, struct rs_memop *ops)
+{
+    size_t n = 0;
+    for (int i = 0; i < team->n_pes; i++)
+        if (i != team->my_pe)
+            ops[n++] = (struct rs_memop){.kind = RS_MEMOP_WRITE, .word = flag_word(team, i, e, phase, team->my_pe), .value = e};
+    for (int i = 0; i < team->n_pes; i++)
+        if (i != team->my_pe)
+            ops[n++] = (struct rs_memop){.kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_GE,
+                                         .word = flag_word(team, team->my_pe, e, phase, i), .value = e};
+    return n;
+}
+
+/* One pull: nbytes from source here or there. */
+struct pull {
+    void *dest;
+    const void *source;
+    size_t nbytes;
+    int from; /* team position; -1: every member, its block for me at my position, to its position in dest */
+};
+
+static int enqueue_pulls(const struct rs_team *team, const struct pull *pull, void *stream)
+{
+    for (int k = 0; pull && k < (pull->from < 0 ? team->n_pes : 1); k++) {
+        int i = pull->from < 0 ? (team->my_pe + k) % team->n_pes : pull->from;
+        const char *source = pull->source;
+        char *dest = pull->dest;
+        if (pull->from < 0) {
+            source += (size_t)team->my_pe * pull->nbytes;
+            dest += (size_t)i * pull->nbytes;
+        }
+        const struct rs_route *route = &team->job->routes[team->pes[i]];
+        if (dest == source && i == team->my_pe) continue; /* the root's own broadcast in place */
+        RS_TRY(route->ops->get_on_stream(route, stream, dest, source, pull->nbytes));
+    }
+    return 0;
+}
+
+/* Under the stream lock. */
+static int enqueue_locked(struct rs_team *team, struct op *op, const struct pull *pull, void *stream,
+                          struct rs_memop *ops, bool *op_given_out)
+{
+    struct rs_device *device = &team->job->device;
+    uint64_t e = op->e;
+    uint64_t *complete = complete_word(team, e);
+    size_t n = 0;
+    if (e > RS_STREAM_RING && __atomic_load_n(complete, __ATOMIC_ACQUIRE) + RS_STREAM_RING < e) {
+        /* The slot is still in use on another stream: go behind that. */
+        ops[0] = (struct rs_memop){.kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_GE, .word = complete, .value = e - RS_STREAM_RING};
+        RS_TRY(device->ops->batch(device, stream, ops, 1));
+        RS_TRY(device->ops->call(device, stream, announce_on_stream, op));
+    } else {
+        announce(op);
+    }
+    n = phase_ops(team, e, 0, ops);
+    struct rs_memop done = {.kind = RS_MEMOP_WRITE, .word = complete, .value = e};
+    if (!pull) ops[n++] = done;
+    if (n > 0) RS_TRY(device->ops->batch(device, stream, ops, n));
+    *op_given_out = true;
+    RS_TRY(device->ops->call(device, stream, check_on_stream, op));
+    if (!pull) return 0;
+    RS_TRY(enqueue_pulls(team, pull, stream));
+    n = phase_ops(team, e, 1, ops);
+    ops[n++] = done;
+    return device->ops->batch(device, stream, ops, n);
+}
+
+static int enqueue(struct rs_team *team, const struct rs_signature *signature, const struct pull *pull, void *stream)
+{
+    struct rs_job *job = team->job;
+    if (RS_UNLIKELY(rs_board_is_broken(&job->board))) return rs_board_broken(&job->board);
+    int known = job->device.ops->query(&job->device, stream); /* an unknown stream: before anything is enqueued */
+    if (known < 0) return known;
+    struct rs_memop few[32], *ops = few;
+    size_t most = 2 * (size_t)team->n_pes + 1;
+    struct op *op = malloc(sizeof *op);
+    if (op && most > sizeof few / sizeof *few) ops = malloc(most * sizeof *ops);
+    if (!op || !ops) {
+        free(op);
+        return rs_fail(RS_E_NOMEM, "no memory to enqueue a collective of %d PEs", team->n_pes);
+    }
+    pthread_mutex_lock(&job->teams.lock);
+    team->refs++;
+    pthread_mutex_unlock(&job->teams.lock);
+    bool op_given = false;
+    pthread_mutex_lock(&team->stream_lock);
+    *op = (struct op){team, ++team->stream_sequence, *signature};
+    int rc = enqueue_locked(team, op, pull, stream, ops, &op_given);
+    pthread_mutex_unlock(&team->stream_lock);
+    if (!op_given) {
+        free(op);
+        rs_team_put(team);
+    }
+    if (ops != few) free(ops);
+    if (rc < 0) { /* half enqueued: this PE is out of step for good */
+        char name[64];
+        rs_call_name(signature->call, name, sizeof name);
+        rs_board_abort(&job->board, rc, job->my_pe, name, rs_error_slot()->text);
+    }
+    return rc;
+}
+
+int rs_stream_barrier(struct rs_team *team, const struct rs_signature *signature, void *stream)
+{
+    return enqueue(team, signature, NULL, stream);
+}
+
+int rs_stream_alltoall(struct rs_team *team, const struct rs_signature *signature, void *dest, const void *source,
+                       size_t nbytes, void *stream)
+{
+    struct pull pull = {dest, source, nbytes, -1};
+    return enqueue(team, signature, &pull, stream);
+}
+
+int rs_stream_broadcast(struct rs_team *team, const struct rs_signature *signature, void *dest, const void *source,
+                        size_t nbytes, int root, void *stream)
+{
+    struct pull pull = {dest, source, nbytes, root};
+    return enqueue(team, signature, &pull, stream);
+}

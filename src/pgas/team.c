@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Making, finding and leaving teams. The table and the slots are under one lock; a team's members never change.
+ */
+#include "pgas/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "pgas/collective.h"
+#include "pgas/job.h"
+
+int rs_teams_init(struct rs_teams *teams, int max_teams)
+{
+    memset(teams, 0, sizeof *teams);
+    pthread_mutex_init(&teams->lock, NULL);
+    teams->max_teams = max_teams;
+    teams->next_id = RS_TEAM_ID_FIRST;
+    teams->slots = calloc((size_t)max_teams, sizeof *teams->slots);
+    if (!teams->slots) return rs_fail(RS_E_NOMEM, "no memory for %d team slots", max_teams);
+    return 0;
+}
+
+static void team_free(struct rs_team *team)
+{
+    if (!team) return;
+    free(team->pes);
+    free(team->posts);
+    free(team->flags);
+    pthread_mutex_destroy(&team->stream_lock);
+    free(team);
+}
+
+void rs_teams_fini(struct rs_teams *teams)
+{
+    if (!teams->slots) return;
+    for (int b = 0; b < RS_TEAM_BUCKETS; b++)
+        for (struct rs_team *team = teams->buckets[b], *next; team; team = next) {
+            next = team->next;
+            team_free(team);
+        }
+    for (int i = 0; i < teams->max_teams; i++) team_free(teams->slots[i].leaving);
+    free(teams->slots);
+    pthread_mutex_destroy(&teams->lock);
+    memset(teams, 0, sizeof *teams);
+}
+
+/* The stream flags of a PE for a slot of its own, as mapped here. */
+static uint64_t *flags_of(const struct rs_job *job, int pe, int slot)
+{
+    unsigned char *mine = job->heap.flags + (size_t)slot * rs_stream_flag_words(job->n_pes) * sizeof(uint64_t);
+    return (uint64_t *)(void *)(mine + job->routes[pe].shift);
+}
+
+/* A team without a place in the table. members: world PEs; slots: each member's. */
+static int team_make(struct rs_job *job, uint32_t id, const int *members, const int *slots, int n,
+                     struct rs_team **team_out)
+{
+    struct rs_team *team = calloc(1, sizeof *team);
+    if (!team) return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n);
+    pthread_mutex_init(&team->stream_lock, NULL);
+    team->pes = malloc((size_t)n * sizeof *team->pes);
+    team->posts = malloc((size_t)n * sizeof(struct rs_post *));
+    team->flags = malloc((size_t)n * sizeof *team->flags);
+    if (!team->pes || !team->posts || !team->flags) {
+        team_free(team);
+        return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n);
+    }
+    team->job = job;
+    team->id = id;
+    team->n_pes = n;
+    team->my_pe = -1;
+    team->refs = 1;
+    for (int i = 0; i < n; i++) {
+        if (members[i] == job->my_pe) {
+            team->my_pe = i;
+            team->slot = slots[i];
+        }
+        team->pes[i] = members[i];
+        /* One host: a PE's number is its place on the board. */
+        team->posts[i] = (struct rs_post *)(void *)rs_board_post(&job->board, members[i], slots[i]);
+        team->flags[i] = flags_of(job, members[i], slots[i]);
+    }
+    *team_out = team;
+    return 0;
+}
+
+static void table_add_locked(struct rs_teams *teams, struct rs_team *team)
+{
+    struct rs_team **bucket = &teams->buckets[team->id % RS_TEAM_BUCKETS];
+    team->next = *bucket;
+    *bucket = team;
+    teams->n_live++;
+}
+
+int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_pes, int slot, struct rs_team **team_out)
+{
+    int *slots = malloc((size_t)n_pes * sizeof *slots);
+    if (!slots) return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n_pes);
+    for (int i = 0; i < n_pes; i++) slots[i] = slot;
+    int rc = team_make(job, id, pes, slots, n_pes, team_out);
+    free(slots);
+    if (rc < 0) return rc;
+    pthread_mutex_lock(&job->teams.lock);
+    job->teams.slots[slot].used = true;
+    table_add_locked(&job->teams, *team_out);
+    pthread_mutex_unlock(&job->teams.lock);
+    return 0;
+}
+
+/* --- slots ---------------------------------------------------------------------------------------------------- */
+
+/* Under the lock. A slot whose team all members have left is free again. */
+static void reclaim_locked(struct rs_slot *slot)
+{
+    struct rs_team *team = slot->leaving;
+    if (!team || team->refs > 1 || !rs_collective_all_left(team, team->sequence)) return;
+    slot->sequence = team->sequence;
+    slot->stream_sequence = team->stream_sequence;
+    slot->leaving = NULL;
+    slot->used = false;
+    team_free(team);
+}
+
+/* A free slot of mine, taken; -1 when there is none. */
+static int slot_take(struct rs_teams *teams, struct rs_slot *state_out)
+{
+    int found = -1;
+    pthread_mutex_lock(&teams->lock);
+    for (int i = 0; i < teams->max_teams && found < 0; i++) {
+        struct rs_slot *slot = &teams->slots[i];
+        if (slot->used) reclaim_locked(slot);
+        if (slot->used) continue;
+        slot->used = true;
+        *state_out = *slot;
+        found = i;
+    }
+    pthread_mutex_unlock(&teams->lock);
+    return found;
+}
+
+static void slot_give(struct rs_teams *teams, int slot)
+{
+    if (slot < 0) return;
+    pthread_mutex_lock(&teams->lock);
+    teams->slots[slot].used = false;
+    pthread_mutex_unlock(&teams->lock);
+}
+
+/* --- split ---------------------------------------------------------------------------------------------------- */
+
+/* What each PE of the parent tells the others. */
+struct offer {
+    int32_t slot; /* -1: outside the new team; -2: all my slots are taken */
+    uint32_t next_id;
+    uint64_t sequence, stream_sequence;
+};
+
+static bool range_is_valid(const struct rs_team *parent, int start, int stride, int size)
+{
+    if (size < 1 || start < 0 || start >= parent->n_pes || (stride == 0 && size > 1)) return false;
+    int64_t last = (int64_t)start + (int64_t)stride * (size - 1);
+    return last >= 0 && last < parent->n_pes;
+}
+
+/* From everyone's offers, the team; NULL on a PE outside. */
+static int split_finish(struct rs_team *parent, const struct offer *offers, int start, int stride, int size,
+                        struct rs_team **team_out)
+{
+    struct rs_job *job = parent->job;
+    int *members = malloc((size_t)size * sizeof *members), *slots = malloc((size_t)size * sizeof *slots);
+    int rc = 0;
+    struct offer most = {.next_id = RS_TEAM_ID_FIRST};
+    if (!members || !slots) {
+        rc = rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", size);
+        goto done;
+    }
+    for (int i = 0; i < size; i++) {
+        const struct offer *o = &offers[start + i * stride];
+        members[i] = parent->pes[start + i * stride];
+        slots[i] = o->slot;
+        if (o->slot == -2) {
+            rc = rs_fail_pe(RS_E_LIMIT, members[i], "PE %d is in %d teams already; destroy some, or raise ROCSHMEM_MAX_NUM_TEAMS",
+                            members[i], job->teams.max_teams);
+            goto done;
+        }
+        if (o->next_id > most.next_id) most.next_id = o->next_id;
+        if (o->sequence > most.sequence) most.sequence = o->sequence;
+        if (o->stream_sequence > most.stream_sequence) most.stream_sequence = o->stream_sequence;
+    }
+    *team_out = NULL;
+    if (offers[parent->my_pe].slot < 0) goto done;
+    rc = team_make(job, most.next_id, members, slots, size, team_out);
+    if (rc < 0) goto done;
+    (*team_out)->sequence = most.sequence;
+    (*team_out)->stream_sequence = most.stream_sequence;
+    pthread_mutex_lock(&job->teams.lock);
+    if (job->teams.next_id <= most.next_id) job->teams.next_id = most.next_id + 1;
+    table_add_locked(&job->teams, *team_out);
+    pthread_mutex_unlock(&job->teams.lock);
+done:
+    free(members);
+    free(slots);
+    return rc;
+}
+
+int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, int size, struct rs_team **team_out)
+{
+    struct rs_job *job = parent->job;
+    bool valid = range_is_valid(parent, start, stride, size);
+    struct offer mine = {.slot = -1};
+    bool member = false;
+    for (int i = 0; valid && i < size; i++) member |= start + i * stride == parent->my_pe;
+    if (member) {
+        struct rs_slot state = {0};
+        int slot = slot_take(&job->teams, &state);
+        mine = (struct offer){slot < 0 ? -2 : slot, 0, state.sequence, state.stream_sequence};
+        pthread_mutex_lock(&job->teams.lock);
+        mine.next_id = job->teams.next_id;
+        pthread_mutex_unlock(&job->teams.lock);
+    }
+    struct rs_signature signature = {call, RS_KIND_SPLIT, parent->id, {(uint64_t)(int64_t)start, (uint64_t)(int64_t)stride, (uint64_t)(int64_t)size}};
+    struct offer *offers = malloc((size_t)parent->n_pes * sizeof *offers);
+    int rc = offers ? rs_collective_exchange(parent, &signature, &mine, sizeof mine, offers)
+                    : rs_fail(RS_E_NOMEM, "no memory to split a team of %d PEs", parent->n_pes);
+    if (rc == 0 && !valid) /* after the exchange: so a PE with other arguments is found out */
+        rc = rs_fail(RS_E_ARG, "start %d, stride %d, size %d leave the parent's %d PEs", start, stride, size,
+                     parent->n_pes);
+    if (rc == 0) rc = split_finish(parent, offers, start, stride, size, team_out);
+    if (rc < 0) slot_give(&job->teams, mine.slot);
+    free(offers);
+    return rc;
+}
+
+void rs_team_destroy(struct rs_team *team)
+{
+    struct rs_teams *teams = &team->job->teams;
+    pthread_mutex_lock(&teams->lock);
+    if (team->destroyed) {
+        pthread_mutex_unlock(&teams->lock);
+        return;
+    }
+    team->destroyed = true;
+    struct rs_team **at = &teams->buckets[team->id % RS_TEAM_BUCKETS];
+    while (*at && *at != team) at = &(*at)->next;
+    if (*at) *at = team->next;
+    teams->n_live--;
+    rs_collective_leave(team);
+    teams->slots[team->slot].leaving = team; /* the table's reference goes to the slot */
+    pthread_mutex_unlock(&teams->lock);
+}
+
+/* --- finding -------------------------------------------------------------------------------------------------- */
+
+rocshmem_team_t rs_team_handle(const struct rs_team *team)
+{
+    if (team->id == RS_TEAM_ID_WORLD) return ROCSHMEM_TEAM_WORLD;
+    return (rocshmem_team_t)(uintptr_t)team->id;
+}
+
+struct rs_team *rs_team_get(struct rs_job *job, rocshmem_team_t handle, const char *what)
+{
+    struct rs_team *team = NULL;
+    uintptr_t number = (uintptr_t)handle;
+    struct rs_teams *teams = &job->teams;
+    if (RS_LIKELY(handle == ROCSHMEM_TEAM_WORLD)) return job->world; /* never destroyed: not counted */
+    if (handle == ROCSHMEM_TEAM_SHARED) return job->shared;
+    if (number >= RS_TEAM_ID_FIRST && number < RS_TEAM_ID_WORLD) {
+        pthread_mutex_lock(&teams->lock);
+        team = teams->buckets[number % RS_TEAM_BUCKETS];
+        while (team && team->id != number) team = team->next;
+        if (team) team->refs++;
+        pthread_mutex_unlock(&teams->lock);
+    }
+    if (team) return team;
+    if (handle == ROCSHMEM_TEAM_INVALID)
+        rs_fail(RS_E_ARG, "%s is ROCSHMEM_TEAM_INVALID; this PE is no member, or the split failed", what);
+    else
+        rs_fail(RS_E_ARG, "%s %lld is unknown: it was never made, or destroyed before", what, (long long)(intptr_t)number);
+    return NULL;
+}
+
+void rs_team_put(struct rs_team *team)
+{
+    if (team->slot < 2) return; /* world and shared are not counted */
+    struct rs_teams *teams = &team->job->teams;
+    pthread_mutex_lock(&teams->lock);
+    team->refs--;
+    pthread_mutex_unlock(&teams->lock);
+}
+
+int rs_team_position(const struct rs_team *team, int pe)
+{
+    if (pe >= 0 && pe < team->n_pes && team->pes[pe] == pe) return pe; /* world, and teams like it */
+    for (int i = 0; i < team->n_pes; i++)
+        if (team->pes[i] == pe) return i;
+    return -1;
+}

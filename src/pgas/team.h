@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A team: members, this PE's position, and what its collectives need. Each PE chooses a slot of its own on the board for each
+ * team that it is in (the members tell each other), so no agreement over the whole host is needed. A handle is a team's id,
+ * equal on all members; handles are looked up, never dereferenced.
+ */
+#ifndef RS_PGAS_TEAM_H
+#define RS_PGAS_TEAM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rocshmem/rocshmem.h"
+
+struct rs_job;
+struct rs_post;
+struct rs_stream_slots;
+
+#define RS_TEAM_ID_WORLD (UINT32_MAX - 1) /* the low half of ROCSHMEM_TEAM_WORLD */
+#define RS_TEAM_ID_SHARED 1u
+#define RS_TEAM_ID_FIRST 2u /* of split teams */
+
+struct rs_team {
+    struct rs_job *job;
+    uint32_t id;
+    int n_pes, my_pe; /* my position, 0..n_pes-1 */
+    int *pes;         /* owned: position -> PE of the world */
+    int slot;         /* mine, on the board and in the flags */
+    struct rs_post **posts; /* owned array: member i's post; on the board */
+    uint64_t **flags;       /* owned array: member i's stream flags as mapped here */
+
+    /* Host collectives. One thread at a time: busy. All else here is that thread's. */
+    _Atomic uint32_t busy; /* W/R: threads of this PE; exchange acquire, store release */
+    uint64_t sequence;     /* steps so far */
+    uint64_t history;      /* mixed from the signatures of all steps so far */
+    uint32_t unsynced;     /* steps since all members were last known to have arrived */
+
+    /* Stream collectives. */
+    pthread_mutex_t stream_lock; /* allots stream_sequence and the order of enqueueing */
+    uint64_t stream_sequence;
+
+    int refs;       /* under the job's team lock: finds, and the table's own */
+    bool destroyed; /* under it */
+    struct rs_team *next; /* under it: the hash chain */
+};
+
+/* Slots of this PE, and the table of live teams; owned by the job. */
+#define RS_TEAM_BUCKETS 64
+struct rs_slot {
+    bool used;
+    /* Set when the team was destroyed here: the slot may be used again when every member has posted the leaving step too. */
+    struct rs_team *leaving; /* owned */
+    uint64_t sequence, stream_sequence; /* where the last team in it stopped: a later one starts above */
+};
+struct rs_teams {
+    pthread_mutex_t lock;
+    struct rs_team *buckets[RS_TEAM_BUCKETS];
+    struct rs_slot *slots; /* owned, max_teams */
+    int max_teams, n_live;
+    uint32_t next_id;
+};
+
+int rs_teams_init(struct rs_teams *teams, int max_teams);
+void rs_teams_fini(struct rs_teams *teams); /* every team is gone afterwards; zeroed is fine */
+
+/* World and shared, in init: no messages, slots 0 and 1. */
+int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_pes, int slot, struct rs_team **team_out);
+/* See rocshmem_team_split_strided; collective over parent. *team_out is NULL for PEs outside. */
+int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, int size, struct rs_team **team_out);
+/* Announce that this PE is done with it; never waits. */
+void rs_team_destroy(struct rs_team *team);
+
+/* The team behind a handle, kept alive until rs_team_put. NULL (worded: what names the argument) when there is none. */
+struct rs_team *rs_team_get(struct rs_job *job, rocshmem_team_t handle, const char *what);
+void rs_team_put(struct rs_team *team);
+rocshmem_team_t rs_team_handle(const struct rs_team *team);
+/* The position of a PE of the world, -1 when it is no member. */
+int rs_team_position(const struct rs_team *team, int pe);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a calling thread owns: its note on the board, its counters, and what it last learnt about addresses. Reached by one
+ * thread-local pointer, so an API call finds everything behind one load; a thread that never called, and every thread after
+ * finalize, finds the blank, whose job is NULL.
+ */
+#ifndef RS_PGAS_THREAD_H
+#define RS_PGAS_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "observe/board.h"
+#include "observe/counters.h"
+
+struct rs_job;
+
+/* One allocation as the thread last saw it. */
+struct rs_hit {
+    uintptr_t base;
+    size_t nbytes;
+    uint64_t generation; /* of the heap's list; an older one means nothing */
+};
+
+struct rs_thread {
+    struct rs_job *_Atomic job; /* W: owner, attaching; finalize, NULL. R: owner, relaxed */
+    struct rs_note *note;
+    struct rs_hit hit[2];
+    struct rs_counters counters;
+    /* What this thread is about to wait for; called on the first slow tick of a wait. Owner only. NULL: nothing to say. */
+    void (*describe)(const void *arg, char *out, size_t nbytes);
+    const void *describe_arg;
+    bool waited; /* a slow tick wrote details into the note: to be taken out when the call ends. Owner only */
+    struct rs_note spare_note; /* when the board has no free one */
+    struct rs_thread *next;    /* under the lock of thread.c */
+};
+
+extern _Thread_local struct rs_thread *rs_self __attribute__((tls_model("initial-exec")));
+
+/* Give the calling thread what it needs in job; rs_self then has it. NOMEM. */
+int rs_thread_attach(struct rs_job *job);
+/* Take job away from every thread. Only from finalize, when no other thread is inside a call. */
+void rs_threads_detach(struct rs_job *job);
+/* Counters of all threads of job, those that ended included. sum is initialised by the caller. */
+void rs_threads_sum(struct rs_job *job, struct rs_counters *sum);
+void rs_threads_zero(struct rs_job *job);
+
+static inline void rs_describe(struct rs_thread *thread, void (*describe)(const void *, char *, size_t),
+                               const void *arg)
+{
+    thread->describe = describe;
+    thread->describe_arg = arg;
+}
+
+#endif

@@ -6,83 +6,28 @@
 #include "bootstrap/bootstrap.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/os.h"
 #include "base/status.h"
-#include "base/wait.h"
 #include "bootstrap/address.h"
+#include "bootstrap/link.h"
 #include "bootstrap/wire.h"
 
-#define HOOK_MS 10             /* between two looks at the interrupt hook */
 #define CONNECT_NS 3000000000u /* for one address to answer at all, and to send its challenge */
 #define SAME_HOST_NS                                                                                         \
     3000000000u               /* all addresses refuse, and the id is of this host: the server has ended      \
                                */
 #define GRACE_NS 1000000000u  /* past the deadline: the server's words are better than ours */
 #define RETRY_MIN_NS 1000000u /* between two rounds over the addresses, doubling */
-#define RETRY_MAX_NS 100000000u
 
-static _Atomic(int (*)(void)) wait_hook;
-
-void rs_bootstrap_set_hook(int (*hook)(void))
+static uint64_t connect_deadline(const struct rs_bootstrap *bootstrap)
 {
-    atomic_store(&wait_hook, hook);
-}
-
-static uint64_t add_ns(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-static uint64_t min_ns(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Wait until the socket is ready. 1 ready, 0 past the deadline, or what the hook said. */
-static int wait_ready(int fd, short events, uint64_t deadline_ns)
-{
-    for (;;) {
-        struct pollfd ready = {.fd = fd, .events = events};
-        uint64_t now = rs_os_now_ns();
-        int ms = now >= deadline_ns ? 0 : (int)min_ns((deadline_ns - now) / 1000000 + 1, HOOK_MS);
-        if (poll(&ready, 1, ms) > 0) return 1;
-        int (*hook)(void) = atomic_load(&wait_hook);
-        int rc = hook ? hook() : 0;
-        if (rc < 0) return rc;
-        if (now >= deadline_ns) return 0;
-    }
-}
-
-/* rs_os_recv_all with the hook. TIMEOUT, SYSTEM, or the hook's. */
-static int receive(int fd, void *data, size_t nbytes, uint64_t deadline_ns)
-{
-    char *to = data;
-    while (nbytes > 0) {
-        ssize_t n = recv(fd, to, nbytes, MSG_DONTWAIT);
-        if (n > 0) {
-            to += n;
-            nbytes -= (size_t)n;
-            continue;
-        }
-        if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = ECONNRESET;
-        if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
-            return rs_fail(RS_E_SYSTEM, "connection lost: %s", strerror(errno));
-        int rc = wait_ready(fd, POLLIN, deadline_ns);
-        if (rc < 0) return rc;
-        if (rc == 0) return rs_fail(RS_E_TIMEOUT, "no answer");
-    }
-    return 0;
+    uint64_t deadline_ns = rs_os_now_ns() + CONNECT_NS;
+    return deadline_ns < bootstrap->deadline_ns ? deadline_ns : bootstrap->deadline_ns;
 }
 
 /* ---- one address ---- */
@@ -118,29 +63,6 @@ static enum outcome not_here(struct attempt *attempt, int rc, const char *what)
     return because(attempt, NEXT_ADDRESS, "%s: %s", what, strerror(attempt->error));
 }
 
-static enum outcome connect_to(struct attempt *attempt, const struct rs_uid_address *address, int *fd_out)
-{
-    struct sockaddr_storage to;
-    socklen_t length = rs_address_socket(address, &to);
-    int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return not_here(attempt, RS_E_SYSTEM, "socket");
-    *fd_out = fd; /* closed by the caller, whatever comes */
-    if (connect(fd, (struct sockaddr *)&to, length) != 0) {
-        if (errno != EINPROGRESS && errno != EINTR) return not_here(attempt, RS_E_SYSTEM, "connect");
-        int rc =
-            wait_ready(fd, POLLOUT, min_ns(attempt->bootstrap->deadline_ns, rs_os_now_ns() + CONNECT_NS));
-        if (rc <= 0) return not_here(attempt, rc < 0 ? rc : RS_E_TIMEOUT, "connect");
-        int error = 0;
-        socklen_t error_length = sizeof(error);
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_length);
-        errno = error;
-        if (error) return not_here(attempt, RS_E_SYSTEM, "connect");
-    }
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    return JOINED;
-}
-
 /* Words from the network: printable, one line. */
 static void clean_text(char *text, size_t nbytes)
 {
@@ -154,8 +76,7 @@ static enum outcome introduce(struct attempt *attempt, int fd)
 {
     struct rs_bootstrap *bootstrap = attempt->bootstrap;
     struct rs_wire_challenge challenge;
-    int rc = receive(fd, &challenge, sizeof(challenge),
-                     min_ns(bootstrap->deadline_ns, rs_os_now_ns() + CONNECT_NS));
+    int rc = rs_link_receive(fd, &challenge, sizeof(challenge), connect_deadline(bootstrap));
     if (rc < 0) return not_here(attempt, rc, "no greeting");
     if (challenge.magic != RS_WIRE_MAGIC)
         return because(attempt, WRONG_SERVER, "another service answers there");
@@ -170,11 +91,11 @@ static enum outcome introduce(struct attempt *attempt, int fd)
     if (rc < 0) return not_here(attempt, rc, "lost");
     struct rs_wire_verdict verdict;
     char text[RS_WIRE_TEXT + 1] = "";
-    uint64_t deadline_ns = add_ns(bootstrap->deadline_ns, GRACE_NS);
-    rc = receive(fd, &verdict, sizeof(verdict), deadline_ns);
+    uint64_t deadline_ns = rs_link_add_ns(bootstrap->deadline_ns, GRACE_NS);
+    rc = rs_link_receive(fd, &verdict, sizeof(verdict), deadline_ns);
     if (rc == 0 && (verdict.magic != RS_WIRE_MAGIC || verdict.nbytes > RS_WIRE_TEXT))
         return because(attempt, WRONG_SERVER, "another service answers there");
-    if (rc == 0) rc = receive(fd, text, verdict.nbytes, deadline_ns);
+    if (rc == 0) rc = rs_link_receive(fd, text, verdict.nbytes, deadline_ns);
     if (rc < 0) return not_here(attempt, rc, "lost");
     bool genuine =
         verdict.mac == rs_wire_verdict_mac(attempt->uid->secret, &challenge, &hello, &verdict, text);
@@ -192,13 +113,15 @@ static enum outcome introduce(struct attempt *attempt, int fd)
 
 static enum outcome try_address(struct attempt *attempt, const struct rs_uid_address *address)
 {
-    int fd = -1;
-    enum outcome outcome = connect_to(attempt, address, &fd);
-    if (outcome == JOINED) outcome = introduce(attempt, fd);
+    struct sockaddr_storage to;
+    socklen_t length = rs_address_socket(address, &to);
+    int fd = rs_link_connect((struct sockaddr *)&to, length, connect_deadline(attempt->bootstrap));
+    if (fd < 0) return not_here(attempt, fd, "connect");
+    enum outcome outcome = introduce(attempt, fd);
     if (outcome == JOINED) {
         attempt->bootstrap->socket = fd;
         rs_address_text(address, attempt->bootstrap->where);
-    } else if (fd >= 0) {
+    } else {
         close(fd);
     }
     return outcome;
@@ -265,10 +188,8 @@ static int join(struct attempt *attempt)
                 dead ? "; the process that made the unique id has ended"
                      : "; is the process that made the unique id alive and not behind a firewall");
         }
-        int (*hook)(void) = atomic_load(&wait_hook);
-        if (hook) RS_TRY(hook());
-        rs_wait_sleep_ns(min_ns(pause_ns, bootstrap->deadline_ns - now));
-        pause_ns = min_ns(pause_ns * 2, RETRY_MAX_NS);
+        int rc = rs_link_pause(&pause_ns, bootstrap->deadline_ns);
+        if (rc < 0 && rc != RS_E_TIMEOUT) return rc;
     }
 }
 
@@ -291,12 +212,12 @@ static int lost(const struct rs_bootstrap *bootstrap, int rc)
 static int expect_frame(struct rs_bootstrap *bootstrap, enum rs_wire_op op, uint64_t nbytes)
 {
     struct rs_wire_frame frame;
-    uint64_t deadline_ns = add_ns(bootstrap->deadline_ns, GRACE_NS);
-    int rc = receive(bootstrap->socket, &frame, sizeof(frame), deadline_ns);
+    uint64_t deadline_ns = rs_link_add_ns(bootstrap->deadline_ns, GRACE_NS);
+    int rc = rs_link_receive(bootstrap->socket, &frame, sizeof(frame), deadline_ns);
     if (rc < 0) return lost(bootstrap, rc);
     if (frame.op == RS_WIRE_FAIL && frame.nbytes <= RS_WIRE_TEXT) {
         char text[RS_WIRE_TEXT + 1];
-        rc = receive(bootstrap->socket, text, frame.nbytes, deadline_ns);
+        rc = rs_link_receive(bootstrap->socket, text, frame.nbytes, deadline_ns);
         if (rc < 0) return lost(bootstrap, rc);
         clean_text(text, frame.nbytes);
         return rs_fail_pe(RS_E_BOOTSTRAP, frame.pe, "%s", text);
@@ -316,8 +237,7 @@ int rs_bootstrap_uid(struct rs_bootstrap *bootstrap_out, const struct rs_config 
     struct rs_uid_data data;
     RS_TRY(rs_uid_decode(uid, &data));
     struct rs_bootstrap bootstrap = {.rank = rank, .nranks = nranks, .socket = -1, .launcher = "unique id"};
-    bootstrap.deadline_ns =
-        config->bootstrap_ns ? add_ns(rs_os_now_ns(), config->bootstrap_ns) : UINT64_MAX; /* 0: no deadline */
+    bootstrap.deadline_ns = rs_link_deadline(config->bootstrap_ns);
     struct attempt attempt = {.uid = &data, .bootstrap = &bootstrap, .timeout_ns = config->bootstrap_ns};
     int rc = join(&attempt);
     if (rc == 0) rc = expect_frame(&bootstrap, RS_WIRE_READY, 0);
@@ -348,7 +268,8 @@ int rs_bootstrap_allgather(struct rs_bootstrap *bootstrap, const void *mine, siz
     if (rc < 0 && rc != RS_E_SYSTEM) return lost(bootstrap, rc);
     RS_TRY(expect_frame(bootstrap, RS_WIRE_GATHER,
                         all_nbytes)); /* also after a failed send: the reason may be there */
-    rc = receive(bootstrap->socket, all_out, all_nbytes, add_ns(bootstrap->deadline_ns, GRACE_NS));
+    rc = rs_link_receive(bootstrap->socket, all_out, all_nbytes,
+                         rs_link_add_ns(bootstrap->deadline_ns, GRACE_NS));
     return rc < 0 ? lost(bootstrap, rc) : 0;
 }
 

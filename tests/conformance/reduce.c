@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reductions of every type and operation.
+ */
+#include "conformance.h"
+
+static const size_t counts[] = {1, 2, 3, 7, 16, 100, 1001, 5003};
+enum { N_COUNTS = sizeof counts / sizeof counts[0], COUNT_MAX = 5003 };
+
+/* Element i of PE pe: small, of both signs where T has them, so that sums and products are exact in every
+ * type. */
+#define VALUE(T, pe, i) ((T)((int)(((i)*7 + (pe)*3) % 5) - ((T)-1 < (T)1 ? 2 : 0)))
+#define OP_sum(a, b) ((a) + (b))
+#define OP_prod(a, b) ((a) * (b))
+#define OP_min(a, b) ((a) < (b) ? (a) : (b))
+#define OP_max(a, b) ((a) > (b) ? (a) : (b))
+#define OP_and(a, b) ((a) & (b))
+#define OP_or(a, b) ((a) | (b))
+#define OP_xor(a, b) ((a) ^ (b))
+
+#define DEFINE(name, T, op)                                                                                  \
+    static void op##_##name(rocshmem_team_t team, void *to, void *from)                                      \
+    {                                                                                                        \
+        T *dest = to, *source = from;                                                                        \
+        int n = rocshmem_team_n_pes(team), mine = rocshmem_team_my_pe(team);                                 \
+        for (size_t c = 0; c < N_COUNTS; c++) {                                                              \
+            size_t count = counts[c];                                                                        \
+            for (size_t i = 0; i < count; i++) source[i] = VALUE(T, mine, i);                                \
+            memset(dest, 0x55, (count + 1) * sizeof(T));                                                     \
+            T guard = dest[count];                                                                           \
+            rocshmem_barrier(team);                                                                          \
+            if (rocshmem_##name##_##op##_reduce(team, dest, source, count) != 0) FAIL(#name " " #op);        \
+            for (size_t i = 0; i < count; i++) {                                                             \
+                T want = VALUE(T, 0, i);                                                                     \
+                for (int pe = 1; pe < n; pe++) {                                                             \
+                    T next = VALUE(T, pe, i);                                                                \
+                    want = (T)OP_##op(want, next);                                                           \
+                }                                                                                            \
+                if (dest[i] != want || source[i] != VALUE(T, mine, i)) {                                     \
+                    FAIL("%s: element %zu of %zu over %d PEs is wrong", #name " " #op, i, count, n);         \
+                    break;                                                                                   \
+                }                                                                                            \
+            }                                                                                                \
+            if (memcmp(&dest[count], &guard, sizeof(T)) != 0) FAIL(#name " " #op " wrote past the end");     \
+            rocshmem_barrier(team);                                                                          \
+        }                                                                                                    \
+    }
+ROCSHMEM_REDUCE_TYPES(DEFINE, sum)
+ROCSHMEM_REDUCE_TYPES(DEFINE, prod)
+ROCSHMEM_REDUCE_TYPES(DEFINE, min)
+ROCSHMEM_REDUCE_TYPES(DEFINE, max)
+ROCSHMEM_BITWISE_TYPES(DEFINE, and)
+ROCSHMEM_BITWISE_TYPES(DEFINE, or)
+ROCSHMEM_BITWISE_TYPES(DEFINE, xor)
+#undef DEFINE
+
+#define CALL(name, T, op) op##_##name(team, dest, source);
+static void every_op(rocshmem_team_t team)
+{
+    void *dest = symmetric((COUNT_MAX + 1) * 8), *source = symmetric(COUNT_MAX * 8);
+    if (rocshmem_team_my_pe(team) >= 0) {
+        ROCSHMEM_REDUCE_TYPES(CALL, sum)
+        ROCSHMEM_REDUCE_TYPES(CALL, prod)
+        ROCSHMEM_REDUCE_TYPES(CALL, min)
+        ROCSHMEM_REDUCE_TYPES(CALL, max)
+        ROCSHMEM_BITWISE_TYPES(CALL, and)
+        ROCSHMEM_BITWISE_TYPES(CALL, or)
+        ROCSHMEM_BITWISE_TYPES(CALL, xor)
+    }
+    rocshmem_barrier_all();
+    rocshmem_free(dest);
+    rocshmem_free(source);
+}
+#undef CALL
+
+static void world(void)
+{
+    every_op(ROCSHMEM_TEAM_WORLD);
+}
+
+static void part(void)
+{
+    rocshmem_team_t team;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 1, 1, n_pes - 1, NULL, 0, &team), 0);
+    every_op(team);
+    rocshmem_team_destroy(team);
+}
+
+static void in_place(void)
+{
+    enum { N = 3001 };
+    int64_t *p = symmetric(N * sizeof *p);
+    for (int i = 0; i < N; i++) p[i] = i + me;
+    rocshmem_barrier_all();
+    CHECK_EQ(rocshmem_int64_sum_reduce(ROCSHMEM_TEAM_WORLD, p, p, N), 0);
+    for (int i = 0; i < N; i++)
+        if (p[i] != (int64_t)i * n_pes + n_pes * (n_pes - 1) / 2) {
+            FAIL("element %d is %lld", i, (long long)p[i]);
+            break;
+        }
+    rocshmem_barrier_all();
+    rocshmem_free(p);
+}
+
+/* Rounding depends on the order of the additions, so equal bits mean an equal order. */
+static void equal_bits(void)
+{
+    enum { N = 20011 };
+    float *dest = symmetric(N * sizeof *dest), *source = symmetric(N * sizeof *source),
+          *theirs = ordinary(N * sizeof *dest);
+    uint64_t state = (uint64_t)me + 99;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < N; i++) source[i] = (float)(next_random(&state) >> 40) * (i % 3 ? 1e-3f : 1e6f);
+        rocshmem_barrier_all();
+        CHECK_EQ(rocshmem_float_sum_reduce(ROCSHMEM_TEAM_WORLD, dest, source, N), 0);
+        rocshmem_barrier_all();
+        rocshmem_float_get(theirs, dest, N, right());
+        CHECK(memcmp(theirs, dest, N * sizeof *dest) == 0);
+        rocshmem_barrier_all();
+    }
+    rocshmem_free(dest);
+    rocshmem_free(source);
+    free(theirs);
+}
+
+static void large(void)
+{
+    size_t n = (1 << 19) + 3;
+    uint32_t *dest = symmetric(n * 4), *source = symmetric(n * 4), wrong = 0;
+    for (size_t i = 0; i < n; i++) source[i] = (uint32_t)i * 2654435761u + (uint32_t)me;
+    rocshmem_barrier_all();
+    CHECK_EQ(rocshmem_uint32_sum_reduce(ROCSHMEM_TEAM_WORLD, dest, source, n), 0);
+    for (size_t i = 0; i < n; i++)
+        wrong += dest[i] != (uint32_t)i * 2654435761u * (uint32_t)n_pes + (uint32_t)(n_pes * (n_pes - 1) / 2);
+    CHECK_EQ(wrong, 0);
+    rocshmem_barrier_all();
+    rocshmem_free(dest);
+    rocshmem_free(source);
+}
+
+static void back_to_back(void)
+{
+    int *dest = symmetric(2 * sizeof *dest), *source = symmetric(2 * sizeof *source);
+    uint64_t state = (uint64_t)me;
+    for (int i = 0; i < 1000; i++) {
+        source[i & 1] = i + me;
+        dawdle(&state);
+        CHECK_EQ(rocshmem_int_sum_reduce(ROCSHMEM_TEAM_WORLD, &dest[i & 1], &source[i & 1], 1), 0);
+        CHECK_EQ(dest[i & 1], i * n_pes + n_pes * (n_pes - 1) / 2);
+    }
+    rocshmem_barrier_all();
+    rocshmem_free(dest);
+    rocshmem_free(source);
+}
+
+static void wrong(void)
+{
+    int *p = symmetric(64), local[16];
+    rocshmem_team_t team = ROCSHMEM_TEAM_WORLD;
+    CHECK_EQ(rocshmem_int_sum_reduce(team, p, p + 8, 0), 0);
+    EXPECT_STATUS(rocshmem_int_sum_reduce(ROCSHMEM_TEAM_INVALID, p, p, 1), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_sum_reduce", "team", "INVALID");
+    EXPECT_STATUS(rocshmem_int_sum_reduce(team, local, p, 1), ROCSHMEMX_E_ARG, "rocshmem_int_sum_reduce",
+                  "dest");
+    EXPECT_STATUS(rocshmem_int_max_reduce(team, p, local, 1), ROCSHMEMX_E_ARG, "rocshmem_int_max_reduce",
+                  "source");
+    EXPECT_STATUS(rocshmem_int_min_reduce(team, p, p, 17), ROCSHMEMX_E_ARG, "rocshmem_int_min_reduce",
+                  "dest");
+    EXPECT_STATUS(rocshmem_int_prod_reduce(team, p, p, SIZE_MAX / 2), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_prod_reduce", "nreduce");
+    EXPECT_STATUS(rocshmem_int_sum_reduce(team, p, p + 1, 4), ROCSHMEMX_E_ARG, "rocshmem_int_sum_reduce",
+                  "overlap");
+    rocshmem_barrier_all();
+    CHECK_BYTES(p, 64, 0);
+    rocshmem_free(p);
+}
+
+static const struct test_case reduce_cases[] = {
+    {"every_type_and_operation_reduces_over_world", world, 0},
+    {"every_type_and_operation_reduces_over_a_part_of_the_pes", part, NEEDS_2_PES},
+    {"a_reduction_in_place_is_fine", in_place, 0},
+    {"floating_point_sums_have_equal_bits_on_every_pe", equal_bits, 0},
+    {"half_a_million_elements_reduce", large, 0},
+    {"reductions_back_to_back_do_not_disturb_each_other", back_to_back, 0},
+    {"wrong_arguments_are_named_and_nothing_is_written", wrong, 0},
+};
+CHAPTER(reduce);

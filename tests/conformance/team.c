@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Teams: membership, numbers, splitting, life and death.
+ */
+#include "conformance.h"
+
+static void predefined(void)
+{
+    CHECK_EQ(rocshmem_team_my_pe(ROCSHMEM_TEAM_WORLD), me);
+    CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_WORLD), n_pes);
+    CHECK_EQ(rocshmem_team_my_pe(ROCSHMEM_TEAM_SHARED), me); /* a job of one host */
+    CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_SHARED), n_pes);
+    CHECK_EQ(rocshmem_team_my_pe(ROCSHMEM_TEAM_INVALID), -1);
+    CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_INVALID), -1);
+    CHECK_EQ(rocshmem_team_my_pe((rocshmem_team_t)(intptr_t)99999), -1);
+    CHECK_EQ(rocshmem_team_n_pes((rocshmem_team_t)(intptr_t)99999), -1);
+    rocshmem_team_destroy(ROCSHMEM_TEAM_WORLD);
+    rocshmem_team_destroy(ROCSHMEM_TEAM_SHARED);
+    rocshmem_team_destroy(ROCSHMEM_TEAM_INVALID);
+    CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_WORLD), n_pes);
+    CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_SHARED), n_pes);
+}
+
+/* Every (start, stride, size) that fits gives a team of exactly these PEs; others get INVALID. */
+static void every_split(void)
+{
+    for (int start = 0; start < n_pes; start++)
+        for (int stride = 1; stride <= 3; stride++)
+            for (int size = 1; start + (size - 1) * stride < n_pes; size++) {
+                rocshmem_team_t team = ROCSHMEM_TEAM_WORLD;
+                CHECK_EQ(
+                    rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, start, stride, size, NULL, 0, &team), 0);
+                int k = me - start, mine = k >= 0 && k % stride == 0 && k / stride < size ? k / stride : -1;
+                CHECK_EQ(rocshmem_team_my_pe(team), mine);
+                CHECK(mine >= 0 || team == ROCSHMEM_TEAM_INVALID);
+                CHECK(mine < 0 || team != ROCSHMEM_TEAM_INVALID);
+                CHECK_EQ(rocshmem_team_n_pes(team), mine < 0 ? -1 : size);
+                for (int i = 0; mine >= 0 && i < size; i++) {
+                    CHECK_EQ(rocshmem_team_translate_pe(team, i, ROCSHMEM_TEAM_WORLD), start + i * stride);
+                    CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, start + i * stride, team), i);
+                }
+                if (mine >= 0) {
+                    rocshmem_barrier(team);
+                    CHECK_EQ(rocshmem_team_sync(team), 0);
+                }
+                rocshmem_team_destroy(team);
+            }
+}
+
+static void negative_stride(void)
+{
+    rocshmem_team_t team;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, n_pes - 1, -1, n_pes, NULL, 0, &team), 0);
+    CHECK_EQ(rocshmem_team_my_pe(team), n_pes - 1 - me);
+    CHECK_EQ(rocshmem_team_translate_pe(team, 0, ROCSHMEM_TEAM_WORLD), n_pes - 1);
+    rocshmem_barrier(team);
+    rocshmem_team_destroy(team);
+}
+
+static void one_pe(void)
+{
+    rocshmem_team_t team;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, n_pes - 1, 1, 1, NULL, 0, &team), 0);
+    CHECK_EQ(rocshmem_team_my_pe(team), me == n_pes - 1 ? 0 : -1);
+    for (int i = 0; me == n_pes - 1 && i < 10; i++) {
+        rocshmem_barrier(team);
+        CHECK_EQ(rocshmem_team_sync(team), 0);
+    }
+    rocshmem_team_destroy(team);
+}
+
+static void bad_split(void)
+{
+    rocshmem_team_t world = ROCSHMEM_TEAM_WORLD, out = ROCSHMEM_TEAM_WORLD;
+    char number[16];
+    snprintf(number, sizeof number, "%d", n_pes + 1);
+    EXPECT_STATUS(rocshmem_team_split_strided(world, 0, 1, n_pes + 1, NULL, 0, &out), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_strided", "size", number);
+    EXPECT_STATUS(rocshmem_team_split_strided(world, 0, 1, 0, NULL, 0, &out), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_strided", "size", "0");
+    EXPECT_STATUS(rocshmem_team_split_strided(world, 0, 1, -3, NULL, 0, &out), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_strided", "size", "-3");
+    EXPECT_STATUS(rocshmem_team_split_strided(world, -1, 1, 1, NULL, 0, &out), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_strided", "start", "-1");
+    EXPECT_STATUS(rocshmem_team_split_strided(world, n_pes, 1, 1, NULL, 0, &out), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_strided", "start");
+    if (n_pes > 1) {
+        EXPECT_STATUS(rocshmem_team_split_strided(world, 0, INT32_MAX, 2, NULL, 0, &out), ROCSHMEMX_E_ARG,
+                      "rocshmem_team_split_strided", "stride", "2147483647");
+        EXPECT_STATUS(rocshmem_team_split_strided(world, 0, 0, 2, NULL, 0, &out), ROCSHMEMX_E_ARG,
+                      "rocshmem_team_split_strided", "stride", "0");
+    }
+    EXPECT_STATUS(rocshmem_team_split_strided(ROCSHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &out), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_strided", "parent", "INVALID");
+    EXPECT_STATUS(rocshmem_team_split_strided((rocshmem_team_t)(intptr_t)777777, 0, 1, 1, NULL, 0, &out),
+                  ROCSHMEMX_E_ARG, "rocshmem_team_split_strided", "parent", "777777");
+    rocshmem_barrier_all();
+}
+
+static void config(void)
+{
+    rocshmem_team_config_t wanted = {.num_contexts = 7};
+    rocshmem_team_t team;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, &wanted,
+                                         ROCSHMEM_TEAM_NUM_CONTEXTS, &team),
+             0);
+    CHECK_EQ(rocshmem_team_n_pes(team), n_pes);
+    rocshmem_team_destroy(team);
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_SHARED, 0, 1, n_pes, &wanted,
+                                         ROCSHMEM_TEAM_DEFAULT_CONFIGS, &team),
+             0);
+    rocshmem_team_destroy(team);
+}
+
+/* Halve the team of the left half until one PE is left: numbers stay right at every depth. */
+static void teams_of_teams(void)
+{
+    rocshmem_team_t chain[16];
+    int depth = 0, size = n_pes;
+    rocshmem_team_t parent = ROCSHMEM_TEAM_WORLD;
+    while (size > 1 && parent != ROCSHMEM_TEAM_INVALID) {
+        int half = (size + 1) / 2; /* the PEs at even places of the parent */
+        rocshmem_team_t child;
+        CHECK_EQ(rocshmem_team_split_strided(parent, 0, 2, half, NULL, 0, &child), 0);
+        int mine = rocshmem_team_my_pe(parent);
+        CHECK_EQ(rocshmem_team_my_pe(child), mine % 2 ? -1 : mine / 2);
+        for (int i = 0; child != ROCSHMEM_TEAM_INVALID && i < half; i++) {
+            CHECK_EQ(rocshmem_team_translate_pe(child, i, parent), 2 * i);
+            CHECK_EQ(rocshmem_team_translate_pe(child, i, ROCSHMEM_TEAM_WORLD), i << (depth + 1));
+        }
+        if (child != ROCSHMEM_TEAM_INVALID) rocshmem_barrier(child);
+        chain[depth++] = parent = child;
+        size = half;
+    }
+    while (depth > 0) rocshmem_team_destroy(chain[--depth]);
+    rocshmem_barrier_all();
+}
+
+static void translate(void)
+{
+    rocshmem_team_t even, last;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 2, (n_pes + 1) / 2, NULL, 0, &even), 0);
+    CHECK_EQ(
+        rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, n_pes / 2, 1, n_pes - n_pes / 2, NULL, 0, &last), 0);
+    CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, me, ROCSHMEM_TEAM_SHARED), me);
+    CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, n_pes, ROCSHMEM_TEAM_WORLD), -1);
+    CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, -1, ROCSHMEM_TEAM_WORLD), -1);
+    CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_INVALID, 0, ROCSHMEM_TEAM_WORLD), -1);
+    CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, 0, ROCSHMEM_TEAM_INVALID), -1);
+    if (even != ROCSHMEM_TEAM_INVALID && last != ROCSHMEM_TEAM_INVALID)
+        for (int i = 0; i < rocshmem_team_n_pes(even); i++)
+            CHECK_EQ(rocshmem_team_translate_pe(even, i, last), 2 * i >= n_pes / 2 ? 2 * i - n_pes / 2 : -1);
+    if (even != ROCSHMEM_TEAM_INVALID && n_pes > 1)
+        CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, 1, even), -1);
+    rocshmem_team_destroy(even);
+    rocshmem_team_destroy(last);
+}
+
+static void destroyed(void)
+{
+    rocshmem_team_t team;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team), 0);
+    rocshmem_barrier(team);
+    rocshmem_team_destroy(team);
+    CHECK_EQ(rocshmem_team_my_pe(team), -1);
+    CHECK_EQ(rocshmem_team_n_pes(team), -1);
+    EXPECT_ERROR(rocshmem_team_destroy(team), ROCSHMEMX_E_ARG, "rocshmem_team_destroy", "team");
+    EXPECT_ERROR(rocshmem_barrier(team), ROCSHMEMX_E_ARG, "rocshmem_barrier", "team");
+    EXPECT_STATUS(rocshmem_team_sync(team), ROCSHMEMX_E_ARG, "rocshmem_team_sync", "team");
+    rocshmem_team_t out;
+    EXPECT_STATUS(rocshmem_team_split_strided(team, 0, 1, 1, NULL, 0, &out), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_strided", "parent");
+    EXPECT_ERROR(rocshmem_team_destroy((rocshmem_team_t)(intptr_t)424242), ROCSHMEMX_E_ARG,
+                 "rocshmem_team_destroy", "team", "424242");
+    rocshmem_barrier_all();
+}
+
+/* A handle made after another was destroyed is not mistaken for it. */
+static void stale_handle(void)
+{
+    rocshmem_team_t first, second;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &first), 0);
+    rocshmem_team_destroy(first);
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &second), 0);
+    CHECK(first != second);
+    CHECK_EQ(rocshmem_team_n_pes(first), -1);
+    CHECK_EQ(rocshmem_team_n_pes(second), n_pes);
+    rocshmem_barrier(second);
+    rocshmem_team_destroy(second);
+}
+
+static void many_alive(void)
+{
+    enum { MANY = 500 };
+    rocshmem_team_t teams[MANY];
+    uint64_t *word = symmetric(64);
+    for (int i = 0; i < MANY; i++)
+        CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &teams[i]), 0);
+    for (int i = 0; i < MANY; i += 7) {
+        rocshmem_uint64_atomic_inc(word, right());
+        rocshmem_barrier(teams[i]);
+        CHECK_EQ(*word, i / 7 + 1);
+        rocshmem_barrier(teams[MANY - 1 - i]);
+    }
+    for (int i = 0; i < MANY; i++) rocshmem_team_destroy(teams[(i * 7) % MANY]);
+    rocshmem_free(word);
+}
+
+static void many_after_each_other(void)
+{
+    for (int i = 0; i < 5000; i++) {
+        rocshmem_team_t team = ROCSHMEM_TEAM_INVALID;
+        int rc =
+            rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, i % n_pes, 1, n_pes - i % n_pes, NULL, 0, &team);
+        if (rc != 0) {
+            FAIL("split %d gave %d", i, rc);
+            break;
+        }
+        if (i % 50 == 0 && team != ROCSHMEM_TEAM_INVALID) rocshmem_barrier(team);
+        rocshmem_team_destroy(team);
+    }
+}
+
+/* Live handles are numbers that all members agree on: Python sorts them to destroy forgotten ones in step. */
+static void handles_agree(void)
+{
+    uint64_t *handles = symmetric(64);
+    rocshmem_team_t even, whole;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 2, (n_pes + 1) / 2, NULL, 0, &even), 0);
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &whole), 0);
+    handles[0] = (uint64_t)(uintptr_t)even;
+    handles[1] = (uint64_t)(uintptr_t)whole;
+    rocshmem_barrier_all();
+    CHECK_EQ(rocshmem_uint64_g(&handles[1], 0), handles[1]);
+    if (me % 2 == 0) CHECK_EQ(rocshmem_uint64_g(&handles[0], 0), handles[0]);
+    rocshmem_barrier_all();
+    rocshmem_team_destroy(even);
+    rocshmem_team_destroy(whole);
+    rocshmem_free(handles);
+}
+
+/* Disjoint teams split at the same time, without a word between them. */
+static void disjoint(void)
+{
+    rocshmem_team_t half, mine;
+    int first = n_pes / 2;
+    uint64_t *word = symmetric(64);
+    rocshmem_team_t low, high;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, first, NULL, 0, &low), 0);
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, first, 1, n_pes - first, NULL, 0, &high), 0);
+    half = me < first ? low : high;
+    int size = rocshmem_team_n_pes(half), place = rocshmem_team_my_pe(half);
+    for (int i = 0; i < 200; i++) {
+        if (me < first || i % 2) rocshmem_barrier(half); /* the halves do different numbers of barriers */
+        CHECK_EQ(rocshmem_team_split_strided(half, 0, 1, size, NULL, 0, &mine), 0);
+        CHECK_EQ(rocshmem_team_my_pe(mine), place);
+        int next = rocshmem_team_translate_pe(mine, (place + 1) % size, ROCSHMEM_TEAM_WORLD);
+        rocshmem_uint64_atomic_inc(word, next);
+        rocshmem_barrier(mine);
+        CHECK_EQ(*(volatile uint64_t *)word, i + 1);
+        rocshmem_barrier(mine);
+        rocshmem_team_destroy(mine);
+    }
+    rocshmem_team_destroy(low);
+    rocshmem_team_destroy(high);
+    rocshmem_barrier_all();
+    rocshmem_free(word);
+}
+
+struct two_teams {
+    rocshmem_team_t team[2];
+    uint64_t *words;
+};
+
+static void barriers_of_team(void *arg, int i)
+{
+    struct two_teams *two = arg;
+    uint64_t state = (uint64_t)(me + 10 * i);
+    for (uint64_t k = 1; k <= 1000; k++) {
+        rocshmem_uint64_atomic_inc(&two->words[i], right());
+        dawdle(&state);
+        rocshmem_barrier(two->team[i]);
+        uint64_t now = *(volatile uint64_t *)&two->words[i];
+        if (now != k && now != k + 1) FAIL("thread %d: after barrier %d the word is %d", i, (int)k, (int)now);
+    }
+}
+
+static void two_threads(void)
+{
+    struct two_teams two = {.words = symmetric(64)};
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &two.team[i]), 0);
+    run_threads(2, barriers_of_team, &two);
+    rocshmem_barrier_all();
+    for (int i = 0; i < 2; i++) rocshmem_team_destroy(two.team[i]);
+    rocshmem_free(two.words);
+}
+
+static const struct test_case team_cases[] = {
+    {"world_and_shared_hold_all_pes_and_survive_destroy", predefined, 0},
+    {"every_split_has_exactly_its_members", every_split, 0},
+    {"a_negative_stride_counts_backwards", negative_stride, 0},
+    {"a_team_of_one_pe_is_a_team", one_pe, 0},
+    {"a_split_out_of_range_names_the_argument", bad_split, 0},
+    {"a_config_is_a_hint", config, 0},
+    {"teams_of_teams_keep_their_numbers", teams_of_teams, 0},
+    {"translate_gives_minus_1_where_there_is_no_such_pe", translate, 0},
+    {"a_destroyed_team_is_unknown_to_every_function", destroyed, 0},
+    {"a_stale_handle_is_not_taken_for_a_new_team", stale_handle, 0},
+    {"five_hundred_teams_live_at_the_same_time", many_alive, 0},
+    {"five_thousand_teams_after_each_other_leave_nothing", many_after_each_other, 0},
+    {"members_agree_on_the_handle", handles_agree, 0},
+    {"disjoint_teams_split_and_meet_on_their_own", disjoint, NEEDS_2_PES},
+    {"two_threads_meet_in_two_teams_at_the_same_time", two_threads, 0},
+};
+CHAPTER(team);

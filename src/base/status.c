@@ -75,7 +75,7 @@ __attribute__((format(printf, 3, 0))) static int fill_slot(int status, int pe, c
     return status;
 }
 
-int rs_fail(int status, const char *format, ...)
+int(rs_fail)(int status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -84,7 +84,7 @@ int rs_fail(int status, const char *format, ...)
     return status;
 }
 
-int rs_fail_pe(int status, int pe, const char *format, ...)
+int(rs_fail_pe)(int status, int pe, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

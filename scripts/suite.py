@@ -281,7 +281,7 @@ def check_tidy(suite: Suite) -> None:
         step(suite, "clang-tidy: compile commands", configure("check-clang", "-DCMAKE_C_COMPILER=clang"))
     files = c_files(".c", folders=("src", "bindings", "tools"))
     command = (
-        f"printf '%s\\0' {' '.join(map(str, files))} | xargs -0 -n 4 -P {JOBS} {tidy} -p build/check-clang --quiet"
+        f"printf '%s\\0' {' '.join(map(str, files))} | xargs -0 -n 1 -P {JOBS} {tidy} -p build/check-clang --quiet"
     )
     step(suite, "clang-tidy", ["bash", "-o", "pipefail", "-c", command])
 

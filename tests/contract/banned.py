@@ -81,8 +81,14 @@ everywhere = ("src", "tools", "bindings")
 check("no unbounded string function", calls("strcpy|strcat|sprintf|vsprintf|gets|atoi|system", everywhere))
 check("no exit or abort outside tools", calls("exit|abort|_exit|_Exit|quick_exit", ("src", "bindings")))
 check(
-    "no printf outside log.c and tools",
-    calls("printf|puts|putchar|perror|fprintf|vprintf", ("src", "bindings"), "src/base/log.c"),
+    "nothing is printed outside log.c and tools",
+    calls("printf|puts|putchar|perror|vprintf", ("src", "bindings"), "src/base/log.c")
+    + [
+        f"{name(p)} writes to {m[1]}"
+        for p in sources("src", "bindings", suffixes=(".c", ".h"))
+        if name(p) != "src/base/log.c"
+        and (m := re.search(r"\b(stdout|stderr)\b", without_comments(p.read_text(), strings=True)))
+    ],
 )
 check("no sleep outside base/wait.c", calls("sleep|usleep|nanosleep|clock_nanosleep", ("src",), "src/base/wait.c"))
 check("allocations are checked", unchecked_allocations())

@@ -15,8 +15,8 @@ int main(void)
     int me = rocshmem_my_pe();
     int n_pes = rocshmem_n_pes();
 
-    /* Symmetric memory: every PE makes the same call, and the address it gets names the corresponding object on
-     * every other PE. box[0] receives a greeting, box[1] counts arrivals (on PE 0 only). */
+    /* Symmetric memory: every PE makes the same call, and the address it gets names the corresponding object
+     * on each other PE too. box[0] receives a greeting, box[1] counts arrivals (on PE 0 only). */
     int64_t *box = rocshmem_calloc(2, sizeof *box);
     if (!box) rocshmem_global_exit(EXIT_FAILURE);
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Job
 
 import rocshmem4py
+from conftest import Job
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PES = (1, 2, 3, 4)

@@ -267,6 +267,37 @@ static void threads_on_one_stream(void)
     rocshmem_free(word);
 }
 
+/* Teams after each other, of other sizes and with other pasts on each member: what an earlier one left is
+ * never waited for. */
+static void later_teams(void)
+{
+    void *stream = new_stream();
+    uint64_t *word = symmetric(64);
+    uint64_t done = 0;
+    for (int round = 0; round < 3; round++)
+        for (int size = 1; size <= n_pes; size++) {
+            rocshmem_team_t team;
+            CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, size, NULL, 0, &team), 0);
+            for (int i = 0; i < 40 + 10 * size; i++)
+                rocshmem_barrier_on_stream(team, stream); /* no-op outside */
+            CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);
+            rocshmem_team_destroy(team);
+            CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team), 0);
+            for (int i = 0; i < 10; i++) {
+                rocshmem_putmem_signal_on_stream(word, &done, 0, word, 1, ROCSHMEM_SIGNAL_ADD, right(),
+                                                 stream);
+                rocshmem_barrier_on_stream(team, stream);
+                CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);
+                CHECK(*(volatile uint64_t *)word > done);
+                done++;
+            }
+            rocshmem_team_destroy(team);
+        }
+    finish(stream);
+    rocshmem_barrier_all();
+    rocshmem_free(word);
+}
+
 static const struct test_case stream_order_cases[] = {
     {"stream_a_waits_for_what_b_puts_in_either_order", both_orders, 0},
     {"a_chain_of_waiting_streams_runs_without_the_host", chain, 0},
@@ -277,6 +308,7 @@ static const struct test_case stream_order_cases[] = {
     {"data_collectives_of_one_team_on_two_streams_stay_apart", data_on_two_streams, 0},
     {"host_barriers_and_stream_barriers_do_not_release_each_other", host_and_stream_barriers, 0},
     {"two_threads_have_stream_barriers_in_two_teams", two_threads, 0},
+    {"a_later_team_does_not_wait_for_what_an_earlier_one_left", later_teams, 0},
     {"four_threads_share_the_default_stream", threads_on_one_stream, 0},
 };
 CHAPTER(stream_order);

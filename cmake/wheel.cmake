@@ -7,6 +7,9 @@ if(TARGET _rocshmem4py)
     install(TARGETS _rocshmem4py LIBRARY DESTINATION .)
     file(GLOB stubs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bindings/cpython/*.pyi)
     install(FILES ${stubs} DESTINATION .)
+    # mypy does not look for the stub of a single module among installed packages; a stub package it finds.
+    install(FILES ${CMAKE_SOURCE_DIR}/bindings/cpython/_rocshmem4py.pyi
+        DESTINATION _rocshmem4py-stubs RENAME __init__.pyi)
 endif()
 
 # A wheel is a zip file: it has no symbolic links, so the library goes in once, under the name that programs ask for, and

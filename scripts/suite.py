@@ -69,7 +69,10 @@ class Suite:
         for outcome in self.outcomes:
             if outcome.status == "fail":
                 print(f"FAILED {outcome.name}: {outcome.reason}")
-        print(self.line(), flush=True)
+        if self.name in ("test", "check") and os.environ.get("RS_SUM_FOLLOWS"):
+            print(f"== {self.name}: {self.line().replace(',', ' and')}, to be added up", flush=True)
+        else:
+            print(self.line(), flush=True)
         return 1 if self.count("fail") or not self.count("pass") else 0
 
 

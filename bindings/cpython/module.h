@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The extension _rocshmem4py: what its files share. A call travels args.c (Python objects to C values), calls.c or
- * amo.c (the call), errors.c (a failure to an exception). Only include/rocshmem is seen from here.
+ * The extension _rocshmem4py: what its files share. A call travels args.c (Python objects to C values),
+ * calls.c or amo.c (the call), errors.c (a failure to an exception). Only include/rocshmem is seen from here.
  *
- * There is no Python object outside struct state. What is static is C state of the process, as the job itself is: the
- * extension therefore serves one interpreter, and module_exec refuses a second one.
+ * There is no Python object outside struct state. What is static is C state of the process, as the job itself
+ * is: the extension therefore serves one interpreter, and module_exec refuses a second one.
  *
  * _Memory, the base type of rocshmem4py.SymmetricBuffer (memory.c, dlpack.c):
  *   _Memory(ptr, nbytes, own_data=True, owner=None)   in __new__; there is no __init__
- *       takes a hold on the allocation around ptr (rocshmemx_hold); memory that is not symmetric has none. A view of
- *       a part, or of a peer's copy, names the _Memory it belongs to as owner and shares that one's hold.
- *   ptr nbytes own_data _freed   read-only;   _stale   True when the job it was made in is over: free() has nothing to do
- *   _mark_freed()   after rocshmem_free: gives the hold back; new exports raise. A second call does nothing.
- *   int(m), m.__index__()   the address;   memoryview(m), __array_interface__, __cuda_array_interface__, __dlpack__
- * Each export has its own reference on the hold; the last one releases it, from any thread, also after finalize. An
- * owning _Memory that goes without _mark_freed() drops its allocation (rocshmemx_drop): no collective runs here.
+ *       takes a hold on the allocation around ptr (rocshmemx_hold); memory that is not symmetric has none. A
+ * view of a part, or of a peer's copy, names the _Memory it belongs to as owner and shares that one's hold.
+ *   ptr nbytes own_data _freed   read-only;   _stale   True when the job it was made in is over: free() has
+ * nothing to do _mark_freed()   after rocshmem_free: gives the hold back; new exports raise. A second call
+ * does nothing. int(m), m.__index__()   the address;   memoryview(m), __array_interface__,
+ * __cuda_array_interface__, __dlpack__ Each export has its own reference on the hold; the last one releases
+ * it, from any thread, also after finalize. An owning _Memory that goes without _mark_freed() drops its
+ * allocation (rocshmemx_drop): no collective runs here.
  */
 #ifndef ROCSHMEM_CPYTHON_MODULE_H
 #define ROCSHMEM_CPYTHON_MODULE_H
@@ -42,15 +43,16 @@ enum argument_name { ARGUMENT_NAMES(NAME_) N_ARGUMENT_NAMES };
 #undef NAME_
 
 /* The objects of the module: one list makes the struct, traverse and clear. */
-#define STATE(X)                                                                                                       \
-    X(RocshmemError) /* the class of all failures */                                                                   \
-    X(RocshmemArgumentError) /* of status ARG: a ValueError too */                                                     \
-    X(TeamConfig)                                                                                                      \
+#define STATE(X)                                                                                             \
+    X(RocshmemError)         /* the class of all failures */                                                 \
+    X(RocshmemArgumentError) /* of status ARG: a ValueError too */                                           \
+    X(TeamConfig)                                                                                            \
     X(Memory)
 #define FIELD_(name) PyObject *name;
 struct state {
     STATE(FIELD_)
     PyObject *names[N_ARGUMENT_NAMES]; /* interned */
+    bool attached;                     /* our error handler is installed */
 };
 #undef FIELD_
 
@@ -59,11 +61,20 @@ static inline struct state *state_of(PyObject *module)
     return PyModule_GetState(module);
 }
 
-/* memory.c, dlpack.c: new references, NULL with an exception set. */
-PyObject *memory_type_new(PyObject *module);
+#ifdef Py_GIL_DISABLED
+#define LOCKED(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define UNLOCKED() Py_END_CRITICAL_SECTION()
+#else
+#define LOCKED(object) {
+#define UNLOCKED() }
+#endif
+
+const rocshmem_team_config_t *team_config_of(PyObject *object); /* of a TeamConfig; borrowed */
 
 /* Method tables, ended by a zero row; the docstrings begin with the signature. */
 extern PyMethodDef call_methods[];
 extern PyMethodDef amo_methods[];
+
+PyObject *memory_type_new(PyObject *module); /* memory.c */
 
 #endif

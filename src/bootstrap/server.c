@@ -28,84 +28,6 @@
 #define PAUSE_NS 50000000u    /* no accept for so long when descriptors have run out */
 enum { MAX_VISITORS = 2048 }; /* then the oldest goes */
 
-/* ---- output ---- */
-
-struct rs_block *rs_block_create(size_t nbytes)
-{
-    struct rs_block *block = malloc(sizeof(*block) + nbytes);
-    if (!block) return NULL;
-    block->refs = 1;
-    block->nbytes = nbytes;
-    return block;
-}
-
-void rs_block_release(struct rs_block *block)
-{
-    if (block && --block->refs == 0) free(block);
-}
-
-static void close_conn(struct rs_server *server, struct rs_conn *conn)
-{
-    if (conn->state == RS_CLOSED) return;
-    bool belongs = conn->state == RS_MEMBER || conn->state == RS_GUEST;
-    conn->state = RS_CLOSED;
-    close(conn->fd);
-    for (int i = 0; i < conn->n_queue; i++) rs_block_release(conn->queue[i]);
-    conn->n_queue = 0;
-    if (belongs) rs_meeting_left(server, conn);
-}
-
-/* Send what the socket takes now. */
-static void flush_conn(struct rs_server *server, struct rs_conn *conn)
-{
-    while (conn->n_queue > 0) {
-        struct rs_block *block = conn->queue[0];
-        ssize_t n = send(conn->fd, block->bytes + conn->out_nbytes, block->nbytes - conn->out_nbytes,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0) {
-            if (errno == EINTR) continue;
-            if (errno != EAGAIN && errno != EWOULDBLOCK) close_conn(server, conn);
-            return;
-        }
-        conn->out_nbytes += (size_t)n;
-        if (conn->out_nbytes < block->nbytes) continue;
-        rs_block_release(block);
-        conn->out_nbytes = 0;
-        memmove(conn->queue, conn->queue + 1, (size_t)--conn->n_queue * sizeof(conn->queue[0]));
-    }
-    if (conn->state == RS_LEAVER) shutdown(conn->fd, SHUT_WR);
-}
-
-void rs_conn_send_block(struct rs_server *server, struct rs_conn *conn, struct rs_block *block)
-{
-    if (!block || conn->state == RS_CLOSED || conn->n_queue == RS_CONN_QUEUE) {
-        rs_block_release(block);
-        close_conn(server, conn); /* no memory, or it does not read */
-        return;
-    }
-    conn->queue[conn->n_queue++] = block;
-    if (conn->n_queue == 1) flush_conn(server, conn);
-}
-
-void rs_conn_send(struct rs_server *server, struct rs_conn *conn, const void *head, size_t head_nbytes,
-                  const void *text, size_t text_nbytes)
-{
-    struct rs_block *block = rs_block_create(head_nbytes + text_nbytes);
-    if (block) {
-        memcpy(block->bytes, head, head_nbytes);
-        if (text_nbytes) memcpy(block->bytes + head_nbytes, text, text_nbytes);
-    }
-    rs_conn_send_block(server, conn, block);
-}
-
-void rs_conn_leave(struct rs_server *server, struct rs_conn *conn)
-{
-    if (conn->state == RS_CLOSED) return;
-    conn->state = RS_LEAVER;
-    conn->since_ns = server->now_ns;
-    flush_conn(server, conn);
-}
-
 /* ---- input ---- */
 
 /* Where the next bytes go and how many are wanted. */
@@ -155,7 +77,7 @@ static void read_conn(struct rs_server *server, struct rs_conn *conn)
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (n <= 0) {
-            close_conn(server, conn);
+            rs_conn_close(server, conn);
             return;
         }
         if (discard) continue; /* a member does not speak before its answer: noise */
@@ -192,7 +114,7 @@ static bool drop_oldest_visitor(struct rs_server *server)
         struct rs_conn *conn = server->conns[i];
         if (conn->state == RS_VISITOR && (!oldest || conn->since_ns < oldest->since_ns)) oldest = conn;
     }
-    if (oldest) close_conn(server, oldest);
+    if (oldest) rs_conn_close(server, oldest);
     return oldest != NULL;
 }
 
@@ -237,7 +159,7 @@ static void sweep(struct rs_server *server)
         struct rs_conn *conn = server->conns[i];
         uint64_t age = server->now_ns - conn->since_ns;
         if ((conn->state == RS_VISITOR && age > VISITOR_NS) || (conn->state == RS_LEAVER && age > LEAVER_NS))
-            close_conn(server, conn);
+            rs_conn_close(server, conn);
         n_visitors += conn->state == RS_VISITOR;
     }
     for (; n_visitors > MAX_VISITORS && drop_oldest_visitor(server); n_visitors--)
@@ -298,7 +220,7 @@ static bool turn(struct rs_server *server, struct pollfd **polls, int *room)
             struct rs_conn *conn = server->conns[i];
             if (!p[n + i].revents || (conn->state == RS_VISITOR) != visitors || conn->state == RS_CLOSED)
                 continue;
-            if (p[n + i].revents & POLLOUT) flush_conn(server, conn);
+            if (p[n + i].revents & POLLOUT) rs_conn_flush(server, conn);
             if (p[n + i].revents & ~POLLOUT && conn->state != RS_CLOSED) read_conn(server, conn);
             if (!visitors) p[n + i].revents = 0; /* once a turn, whatever it has become */
         }
@@ -318,7 +240,7 @@ static void drain(struct rs_server *server, struct pollfd **polls, int *room)
     server->draining = true;
     rs_meeting_stop(server);
     for (int i = 0; i < server->n_conns; i++) /* visitors and guests: the closed connection says it */
-        if (server->conns[i]->state != RS_LEAVER) close_conn(server, server->conns[i]);
+        if (server->conns[i]->state != RS_LEAVER) rs_conn_close(server, server->conns[i]);
     sweep(server);
     while (server->n_conns > 0 && server->now_ns < deadline_ns)
         if (!turn(server, polls, room)) break;
@@ -330,7 +252,7 @@ static void release_all(struct rs_server *server)
     for (int i = 0; i < server->n_conns; i++) {
         server->conns[i]->state =
             server->conns[i]->state == RS_CLOSED ? RS_CLOSED : RS_LEAVER; /* nobody is to hear of it */
-        close_conn(server, server->conns[i]);
+        rs_conn_close(server, server->conns[i]);
         free(server->conns[i]);
     }
     rs_meeting_clear(server);

@@ -95,12 +95,16 @@ struct rs_server {
     struct rs_meeting meeting;
 };
 
-/* server.c: queue bytes (a block is taken over); a connection that cannot take more is closed. */
+/* conn.c: queue bytes (a block is taken over); a connection that cannot take more is closed. */
 struct rs_block *rs_block_create(size_t nbytes);
 void rs_block_release(struct rs_block *block);
 void rs_conn_send_block(struct rs_server *server, struct rs_conn *conn, struct rs_block *block);
 void rs_conn_send(struct rs_server *server, struct rs_conn *conn, const void *head, size_t head_nbytes,
                   const void *text, size_t text_nbytes);
+/* Send what the socket takes now. */
+void rs_conn_flush(struct rs_server *server, struct rs_conn *conn);
+/* Close at once; the meeting hears of it. The server's loop frees it. */
+void rs_conn_close(struct rs_server *server, struct rs_conn *conn);
 /* After its queue is sent, close. The state is LEAVER. */
 void rs_conn_leave(struct rs_server *server, struct rs_conn *conn);
 

@@ -193,6 +193,8 @@ static int build(struct rs_job *job, const int fds[2])
                                             .shift = ((ptrdiff_t)pe - job->my_local) * (ptrdiff_t)stride,
                                             .mapped = true,
                                             .cpu = job->device.ops->cpu_reaches_heap};
+    for (int pe = 0; pe < job->n_pes; pe++)
+        job->can_be_outstanding |= job->routes[pe].ops->quiet || job->routes[pe].ops->fence;
     RS_TRY(rs_counters_init(&job->retired, job->n_pes));
     RS_TRY(rs_contexts_create(&job->contexts));
     RS_TRY(rs_teams_init(&job->teams, (int)job->config.max_teams));

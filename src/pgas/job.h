@@ -53,6 +53,7 @@ struct rs_job {
     struct rs_device device;
     struct rs_heap heap;
     struct rs_route *routes; /* owned, n_pes */
+    bool can_be_outstanding; /* some route's transport has a quiet or a fence */
     struct rs_teams teams;
     struct rs_team *world, *shared; /* references of the table */
     struct rs_contexts *contexts; /* owned */

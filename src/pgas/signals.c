@@ -14,6 +14,7 @@
 
 #include "base/os.h"
 #include "base/wait.h"
+#include "observe/dump.h"
 
 /* W: install and restore, release. R: handlers, acquire. */
 static const struct rs_board *_Atomic board_for_handlers;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `pip install` left: one abi3 binary that other CPythons load, real programs, headers that compile, one version."""
+"""What `pip install` left: one abi3 binary that later CPythons load, real programs, headers, one version."""
 
 from __future__ import annotations
 

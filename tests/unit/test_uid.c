@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rendezvous of a unique id: PEs are threads of this process. Covers src/bootstrap except env.c.
+ * The rendezvous of a unique id: PEs are threads of this process. Covers src/bootstrap, except
+ * env.c (test_env.c) and what needs no thread (test_wire.c).
  */
 #include <dirent.h>
 #include <netinet/in.h>
@@ -23,7 +24,6 @@
 #include "base/status.h"
 #include "bootstrap/address.h"
 #include "bootstrap/bootstrap.h"
-#include "bootstrap/siphash.h"
 #include "bootstrap/wire.h"
 
 #define SECOND 1000000000u
@@ -155,46 +155,7 @@ static int count_entries(const char *path)
     return n;
 }
 
-/* ---- formats ---- */
-
-static void siphash_gives_the_published_value(void **state)
-{
-    (void)state;
-    uint8_t key[16], text[15];
-    for (int i = 0; i < 16; i++) key[i] = (uint8_t)i;
-    for (int i = 0; i < 15; i++) text[i] = (uint8_t)i;
-    assert_true(rs_siphash(key, text, sizeof(text)) ==
-                0xa129ca6149be45e5u); /* the example of the paper's appendix */
-}
-
-static void long_lists_of_ranks_are_ranges(void **state)
-{
-    (void)state;
-    char text[80];
-    bool has[2000] = {false};
-    has[0] = has[1] = has[3] = has[4] = has[6] = true;
-    assert_int_equal(rs_wire_ranks_text(text, sizeof(text), has, false, 8), 3);
-    assert_string_equal(text, "2 5 7 of 8");
-    assert_int_equal(rs_wire_ranks_text(text, sizeof(text), has, false, 2000), 1995);
-    assert_string_equal(text, "2 5 7-1999 of 2000");
-    for (int i = 0; i < 2000; i++) has[i] = i % 2;
-    assert_int_equal(rs_wire_ranks_text(text, sizeof(text), has, false, 2000), 1000);
-    assert_non_null(strstr(text, "0 2 4 6"));
-    assert_non_null(strstr(text, "and more of 2000"));
-}
-
-static void interface_lists_are_prefixes_exact_or_excluding(void **state)
-{
-    (void)state;
-    assert_true(rs_address_allows("eth,ib", "eth0"));
-    assert_true(rs_address_allows("eth,ib", "ib3"));
-    assert_false(rs_address_allows("eth,ib", "lo"));
-    assert_false(rs_address_allows("=eth", "eth0"));
-    assert_true(rs_address_allows("=eth0", "eth0"));
-    assert_false(rs_address_allows("^docker,lo", "docker0"));
-    assert_true(rs_address_allows("^docker,lo", "eth0"));
-    assert_true(rs_address_allows("^=lo", "lo1"));
-}
+/* ---- unique ids ---- */
 
 static void damaged_bytes_are_no_unique_id(void **state)
 {
@@ -600,9 +561,6 @@ static void the_hook_ends_a_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(siphash_gives_the_published_value),
-        cmocka_unit_test(long_lists_of_ranks_are_ranges),
-        cmocka_unit_test(interface_lists_are_prefixes_exact_or_excluding),
         cmocka_unit_test(damaged_bytes_are_no_unique_id),
         cmocka_unit_test(an_interface_that_is_absent_is_a_config_error),
         cmocka_unit_test(jobs_of_1_2_and_8_meet),

@@ -182,19 +182,6 @@ int rs_heap_free(struct rs_heap *heap, const void *ptr, uint64_t *offset_out)
     return 0;
 }
 
-void rs_heap_drop(struct rs_heap *heap, const void *ptr)
-{
-    if (!rs_heap_contains(heap, ptr)) return;
-    pthread_mutex_lock(&heap->lock);
-    struct rs_allocation *a = at_locked(heap, (uintptr_t)ptr - heap->base);
-    if (a && !a->freed) {
-        a->freed = true;
-        if (a->holds == 0) pend_locked(heap, a);
-        changed_locked(heap);
-    }
-    pthread_mutex_unlock(&heap->lock);
-}
-
 uint64_t rs_heap_announce(struct rs_heap *heap)
 {
     if (!heap->logs) return 0;
@@ -320,6 +307,22 @@ void rs_heap_make_current(struct rs_heap *heap)
 {
     pthread_mutex_lock(&current_lock);
     current = heap;
+    pthread_mutex_unlock(&current_lock);
+}
+
+void rs_heap_drop_current(const void *ptr)
+{
+    pthread_mutex_lock(&current_lock);
+    if (current && rs_heap_contains(current, ptr)) {
+        pthread_mutex_lock(&current->lock);
+        struct rs_allocation *a = at_locked(current, (uintptr_t)ptr - current->base);
+        if (a && !a->freed) {
+            a->freed = true;
+            if (a->holds == 0) pend_locked(current, a);
+            changed_locked(current);
+        }
+        pthread_mutex_unlock(&current->lock);
+    }
     pthread_mutex_unlock(&current_lock);
 }
 

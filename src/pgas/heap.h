@@ -82,8 +82,8 @@ int rs_heap_alloc(struct rs_heap *heap, size_t nbytes, size_t align, void **ptr_
 int rs_check_alignment(size_t align);
 /* Mark an allocation freed on this PE; its start address. ARG: not the start of a live one. offset_out: for the signature. */
 int rs_heap_free(struct rs_heap *heap, const void *ptr, uint64_t *offset_out);
-/* This PE lets go of an allocation without a collective call; unknown addresses are ignored. */
-void rs_heap_drop(struct rs_heap *heap, const void *ptr);
+/* This PE lets go of an allocation of the process's current heap without a collective call; unknown addresses are ignored. */
+void rs_heap_drop_current(const void *ptr);
 
 /* The two halves of a world collective's part in lifetimes: before it, what to announce; after it, everyone's counts. */
 uint64_t rs_heap_announce(struct rs_heap *heap);

@@ -49,6 +49,12 @@ void rs_job_set_interrupt(int (*hook)(void *arg), void *arg)
     atomic_store_explicit(&interrupt_hook, hook, memory_order_release);
 }
 
+int rs_job_interrupted(void)
+{
+    int (*hook)(void *) = atomic_load_explicit(&interrupt_hook, memory_order_acquire);
+    return hook && hook(interrupt_arg) ? rs_fail(RS_E_INTERRUPTED, "interrupted while it waited") : 0;
+}
+
 /* --- waiting -------------------------------------------------------------------------------------------------- */
 
 static void write_detail(struct rs_thread *thread, uint64_t since_ns)
@@ -68,8 +74,7 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
     if (user && (first || waited_ns % 128000000u < 1000000u)) write_detail(thread, now - waited_ns); /* now and then anew */
     RS_TRY(rs_board_look(&job->board, now));
     if (!user) return 0;
-    int (*hook)(void *) = atomic_load_explicit(&interrupt_hook, memory_order_acquire);
-    if (hook && hook(interrupt_arg)) return rs_fail(RS_E_INTERRUPTED, "interrupted while it waited");
+    RS_TRY(rs_job_interrupted());
     if (job->config.timeout_ns && waited_ns > job->config.timeout_ns) {
         char text[RS_NOTE_DETAIL_NBYTES] = "";
         if (thread->describe) thread->describe(thread->describe_arg, text, sizeof text);

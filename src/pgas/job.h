@@ -77,6 +77,9 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first);
 /* Whom ticks ask for pending signals; process-wide. NULL: nobody. */
 void rs_job_set_interrupt(int (*hook)(void *arg), void *arg);
 
+/* Ask it: 0, or INTERRUPTED (worded). For the waits of the bootstrap. */
+int rs_job_interrupted(void);
+
 /* A world collective that also settles which dropped blocks are free now; what malloc, free and finalize begin with. */
 int rs_job_settle(struct rs_job *job, const struct rs_signature *signature);
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cold half of api.h: words for what users got wrong, and the process's error handler.
+ */
+#include "api/api.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "pgas/signals.h"
+
+/* The handler and its argument change together: under the lock. */
+static pthread_mutex_t handler_lock = PTHREAD_MUTEX_INITIALIZER;
+static rocshmemx_error_handler_t handler;
+static void *handler_arg;
+
+void rocshmemx_set_error_handler(rocshmemx_error_handler_t new_handler, void *arg)
+{
+    pthread_mutex_lock(&handler_lock);
+    handler = new_handler;
+    handler_arg = arg;
+    pthread_mutex_unlock(&handler_lock);
+}
+
+int rocshmemx_take_error(rocshmemx_error_t *error_out)
+{
+    rocshmemx_error_t *slot = rs_error_slot();
+    int status = slot->status;
+    if (status && error_out) {
+        *error_out = *slot;
+        rs_error_clear();
+    }
+    return status;
+}
+
+const char *rocshmemx_status_text(int status)
+{
+    return rs_status_text(status);
+}
+
+void rocshmemx_set_interrupt_hook(int (*hook)(void *arg), void *arg)
+{
+    rs_job_set_interrupt(hook, arg);
+}
+
+/* Nobody handles errors: say what is wrong and end the job, as a C program would expect of a failed assertion. */
+static void default_handler(const rocshmemx_error_t *error)
+{
+    struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
+    char line[1200];
+    int n = snprintf(line, sizeof line, "rocshmem: PE %d: %s: %s\n", job ? job->my_pe : -1, error->op, error->text);
+    size_t length = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+    if (write(STDERR_FILENO, line, length) < 0) { /* nowhere to say it: end all the same */
+    }
+    if (job) rs_signals_exit_all(&job->board, 1, "");
+    fflush(NULL);
+    _exit(1);
+}
+
+static void set_op(const char *function)
+{
+    rocshmemx_error_t *slot = rs_error_slot();
+    snprintf(slot->op, sizeof slot->op, "%s", function);
+}
+
+void rs_raise(const char *function)
+{
+    set_op(function);
+    pthread_mutex_lock(&handler_lock);
+    rocshmemx_error_handler_t call = handler;
+    void *arg = handler_arg;
+    pthread_mutex_unlock(&handler_lock);
+    if (call) {
+        rocshmemx_error_t error = *rs_error_slot();
+        call(&error, arg);
+    } else {
+        default_handler(rs_error_slot());
+    }
+}
+
+int rs_return(const char *function)
+{
+    set_op(function);
+    return rs_error_slot()->status;
+}
+
+struct rs_thread *rs_enter_slow(void)
+{
+    struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
+    if (!job) {
+        rs_fail(RS_E_STATE, "called before rocshmem_init or after rocshmem_finalize");
+        return NULL;
+    }
+    return rs_thread_attach(job) < 0 ? NULL : rs_self;
+}
+
+bool rs_symmetric_slow(struct rs_thread *t, struct rs_job *job, const void *p, size_t nbytes)
+{
+    struct rs_hit second = t->hit[1], *hit = &t->hit[0];
+    uint64_t generation = atomic_load_explicit(&job->heap.generation, memory_order_acquire);
+    size_t at = (uintptr_t)p - second.base;
+    bool found = second.generation == generation && at <= second.nbytes && nbytes <= second.nbytes - at;
+    if (!found) {
+        if (!rs_heap_find(&job->heap, p, &second.base, &second.nbytes, &second.generation)) return false;
+        at = (uintptr_t)p - second.base;
+        found = at <= second.nbytes && nbytes <= second.nbytes - at;
+    }
+    t->hit[1] = *hit; /* the one used last is first */
+    *hit = second;
+    return found;
+}
+
+int rs_bad_pe(const struct rs_job *job, const char *what, int pe, int n)
+{
+    (void)job;
+    return rs_fail_pe(RS_E_ARG, pe, "%s %d is out of range; it must be from 0 to %d", what, pe, n - 1);
+}
+
+int rs_bad_symmetric(struct rs_job *job, const char *what, const void *p, size_t nbytes)
+{
+    return rs_heap_explain(&job->heap, what, p, nbytes ? nbytes : 1);
+}
+
+int rs_bad_local(const char *what, const void *p, size_t nbytes)
+{
+    return rs_fail(RS_E_ARG, "%s %p is no memory, for %zu bytes; pass the address of a buffer", what, p, nbytes);
+}
+
+int rs_bad_word(const char *what, const void *p, size_t width)
+{
+    return rs_fail(RS_E_ARG, "%s %p is not aligned to %zu bytes, which an atomic word must be", what, p, width);
+}
+
+int rs_check_cmp(int cmp)
+{
+    if (cmp >= ROCSHMEM_CMP_EQ && cmp <= ROCSHMEM_CMP_LE) return 0;
+    return rs_fail(RS_E_ARG, "cmp %d is no comparison; use ROCSHMEM_CMP_EQ (0), NE, GT, GE, LT or LE (5)", cmp);
+}
+
+int rs_check_sig_op(int sig_op)
+{
+    if (sig_op == ROCSHMEM_SIGNAL_SET || sig_op == ROCSHMEM_SIGNAL_ADD) return 0;
+    return rs_fail(RS_E_ARG, "sig_op %d is no signal operation; use ROCSHMEM_SIGNAL_SET (0) or ROCSHMEM_SIGNAL_ADD (1)",
+                   sig_op);
+}
+
+int rs_context_pe_slow(struct rs_job *job, rocshmem_ctx_t ctx, int pe, int *pe_out)
+{
+    const struct rs_context *context = rs_context_get(job, ctx);
+    if (!context) return RS_E_ARG;
+    const struct rs_team *team = context->team;
+    if (!team) {
+        *pe_out = pe;
+        return 0;
+    }
+    if (pe < 0 || pe >= team->n_pes) return rs_bad_pe(job, "pe", pe, team->n_pes);
+    *pe_out = team->pes[pe];
+    return 0;
+}

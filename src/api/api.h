@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What every API function does first and last: find the job behind the calling thread, note the call on the board, count it; and
+ * the argument checks. All of it is a handful of loads, compares and stores; what goes wrong is worded out of line.
+ *
+ *     struct rs_thread *t = rs_enter(__func__, RS_CALL_QUIET);
+ *     if (!t) return rs_raise(__func__);
+ *     ...
+ *     rs_leave(t, RS_CALL_QUIET);
+ */
+#ifndef RS_API_API_H
+#define RS_API_API_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "pgas/job.h"
+#include "pgas/thread.h"
+
+/* The first call of a thread in a job; NULL (STATE, worded) without a job. */
+struct rs_thread *rs_enter_slow(void) __attribute__((cold));
+/* For functions without a status: complete the slot and call the job's error handler. */
+void rs_raise(const char *function) __attribute__((cold));
+/* For functions that return a status: complete the slot, give it back. */
+int rs_return(const char *function) __attribute__((cold));
+
+static inline struct rs_job *rs_thread_job(const struct rs_thread *t)
+{
+    return atomic_load_explicit(&t->job, memory_order_relaxed);
+}
+
+static inline struct rs_thread *rs_enter(uint32_t call)
+{
+    struct rs_thread *t = rs_self;
+    if (RS_UNLIKELY(!rs_thread_job(t))) {
+        t = rs_enter_slow();
+        if (!t) return NULL;
+    }
+    rs_note_enter(t->note, call);
+    rs_count(&t->counters.calls[RS_CALL_ID(call)], 1);
+    return t;
+}
+
+static inline void rs_leave(struct rs_thread *t, uint32_t call)
+{
+    rs_note_leave(t->note, call);
+    if (RS_UNLIKELY(t->waited)) {
+        rs_note_detail(t->note, 0, NULL);
+        t->waited = false;
+    }
+}
+
+/* --- checks --------------------------------------------------------------------------------------------------- */
+
+bool rs_symmetric_slow(struct rs_thread *t, struct rs_job *job, const void *p, size_t nbytes);
+int rs_bad_pe(const struct rs_job *job, const char *what, int pe, int n) __attribute__((cold));
+int rs_bad_symmetric(struct rs_job *job, const char *what, const void *p, size_t nbytes) __attribute__((cold));
+int rs_bad_local(const char *what, const void *p, size_t nbytes) __attribute__((cold));
+int rs_bad_word(const char *what, const void *p, size_t width) __attribute__((cold));
+int rs_check_cmp(int cmp);
+int rs_check_sig_op(int sig_op);
+
+/* Does [p, p + nbytes) lie inside one live allocation? The two that the thread used last are remembered. */
+static inline bool rs_symmetric(struct rs_thread *t, struct rs_job *job, const void *p, size_t nbytes)
+{
+    const struct rs_hit *hit = &t->hit[0];
+    size_t at = (uintptr_t)p - hit->base; /* wraps to a huge offset below base */
+    if (RS_LIKELY(hit->generation == atomic_load_explicit(&job->heap.generation, memory_order_acquire) &&
+                  at <= hit->nbytes && nbytes <= hit->nbytes - at))
+        return true;
+    return rs_symmetric_slow(t, job, p, nbytes);
+}
+
+/* The three arguments that every transfer has. Zero bytes need a PE only. */
+static inline int rs_check_transfer(struct rs_thread *t, struct rs_job *job, const char *remote_name,
+                                    const void *remote, const char *local_name, const void *local, size_t nbytes,
+                                    int pe)
+{
+    if (RS_UNLIKELY(!rs_job_has_pe(job, pe))) return rs_bad_pe(job, "pe", pe, job->n_pes);
+    if (RS_UNLIKELY(nbytes == 0)) return 0;
+    if (RS_UNLIKELY(!rs_symmetric(t, job, remote, nbytes))) return rs_bad_symmetric(job, remote_name, remote, nbytes);
+    if (RS_UNLIKELY((uintptr_t)local < 4096)) return rs_bad_local(local_name, local, nbytes);
+    return 0;
+}
+
+/* A word of width bytes on pe. */
+static inline int rs_check_word(struct rs_thread *t, struct rs_job *job, const char *what, const void *word,
+                                size_t width, int pe)
+{
+    if (RS_UNLIKELY(!rs_job_has_pe(job, pe))) return rs_bad_pe(job, "pe", pe, job->n_pes);
+    if (RS_UNLIKELY((uintptr_t)word % width)) return rs_bad_word(what, word, width);
+    if (RS_UNLIKELY(!rs_symmetric(t, job, word, width))) return rs_bad_symmetric(job, what, word, width);
+    return 0;
+}
+
+/* A context's word on PE numbers: the world's number of pe, or a negative status. */
+int rs_context_pe_slow(struct rs_job *job, rocshmem_ctx_t ctx, int pe, int *pe_out);
+static inline int rs_context_pe(struct rs_job *job, rocshmem_ctx_t ctx, int pe, int *pe_out)
+{
+    if (RS_LIKELY(ctx.ctx_opaque == (void *)1)) {
+        *pe_out = pe;
+        return 0;
+    }
+    return rs_context_pe_slow(job, ctx, pe, pe_out);
+}
+
+/* --- small copies --------------------------------------------------------------------------------------------- */
+
+/* The small sizes of words as single loads and stores, so that they are never torn; everything else as the C library does it.
+ * The ranges may overlap (a put to oneself). */
+static inline void rs_copy(void *dest, const void *source, size_t nbytes)
+{
+    if (nbytes == 8) {
+        uint64_t word;
+        memcpy(&word, source, 8);
+        memcpy(dest, &word, 8);
+    } else if (nbytes == 4) {
+        uint32_t word;
+        memcpy(&word, source, 4);
+        memcpy(dest, &word, 4);
+    } else {
+        memmove(dest, source, nbytes);
+    }
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Contexts by handle.
+ */
+#include "api/api.h"
+
+const rocshmem_ctx_t ROCSHMEM_CTX_DEFAULT = {(void *)1, NULL};
+const rocshmem_ctx_t ROCSHMEM_CTX_INVALID = {NULL, NULL};
+
+int rocshmem_ctx_create(int64_t options, rocshmem_ctx_t *ctx)
+{
+    if (RS_UNLIKELY(!rs_thread_job(rs_self)) && !rs_enter_slow()) return rs_return(__func__);
+    int rc = ctx ? rs_context_create(rs_thread_job(rs_self), NULL, options, ctx) : rs_fail(RS_E_ARG, "ctx is NULL");
+    return RS_LIKELY(rc == 0) ? 0 : rs_return(__func__);
+}
+
+int rocshmem_team_create_ctx(rocshmem_team_t handle, int64_t options, rocshmem_ctx_t *ctx)
+{
+    if (RS_UNLIKELY(!rs_thread_job(rs_self)) && !rs_enter_slow()) return rs_return(__func__);
+    struct rs_job *job = rs_thread_job(rs_self);
+    struct rs_team *team = rs_team_get(job, handle, "team");
+    int rc = team ? 0 : RS_E_ARG;
+    if (rc == 0 && !ctx) rc = rs_fail(RS_E_ARG, "ctx is NULL");
+    if (rc == 0) rc = rs_context_create(job, team, options, ctx); /* keeps the reference */
+    if (rc < 0 && team) rs_team_put(team);
+    return RS_LIKELY(rc == 0) ? 0 : rs_return(__func__);
+}
+
+void rocshmem_ctx_destroy(rocshmem_ctx_t ctx)
+{
+    if (!ctx.ctx_opaque) return;
+    if (RS_UNLIKELY(!rs_thread_job(rs_self)) && !rs_enter_slow()) {
+        rs_raise(__func__);
+        return;
+    }
+    struct rs_job *job = rs_thread_job(rs_self);
+    int rc = ctx.ctx_opaque == (void *)1 ? rs_fail(RS_E_ARG, "ctx is the default context, which stays")
+                                         : rs_context_destroy(job, ctx);
+    if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Joining and leaving a job. One lock admits one init or finalize at a time; the job pointer is published last and taken back
+ * first.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "base/log.h"
+#include "bootstrap/bootstrap.h"
+#include "pgas/collective.h"
+#include "pgas/signals.h"
+
+static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int read_config(struct rs_config *config)
+{
+    RS_TRY(rs_config_read(config));
+    return rs_log_configure(config->debug_level);
+}
+
+/* uid NULL: the environment's job. Under init_lock. */
+static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
+{
+    struct rs_config config;
+    struct rs_bootstrap bootstrap;
+    struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
+    if (job)
+        return rs_fail(RS_E_STATE, "this process is PE %d of a job already; call rocshmem_finalize first", job->my_pe);
+    RS_TRY(read_config(&config));
+    rs_bootstrap_set_hook(rs_job_interrupted);
+    RS_TRY(uid ? rs_bootstrap_uid(&bootstrap, &config, uid, rank, nranks) : rs_bootstrap_env(&bootstrap, &config));
+    int rc = rs_job_create(&job, &config, &bootstrap, uid);
+    rs_bootstrap_close(&bootstrap);
+    if (rc == 0) {
+        rc = rs_thread_attach(job);
+        if (rc < 0) {
+            rs_job_destroy(job);
+        } else {
+            rs_note_leave(rs_self->note, RS_CALL_INIT);
+            atomic_store_explicit(&rs_job_current, job, memory_order_release);
+        }
+    }
+    if (rc < 0) rs_uid_stop(uid);
+    return rc;
+}
+
+static int init(const rocshmem_uniqueid_t *uid, int rank, int nranks)
+{
+    pthread_mutex_lock(&init_lock);
+    int rc = init_locked(uid, rank, nranks);
+    pthread_mutex_unlock(&init_lock);
+    return rc;
+}
+
+void rocshmem_init(void)
+{
+    if (init(NULL, 0, 0) < 0) rs_raise(__func__);
+}
+
+int rocshmem_init_thread(int required, int *provided)
+{
+    if (required < ROCSHMEM_THREAD_SINGLE || required > ROCSHMEM_THREAD_MULTIPLE) {
+        rs_fail(RS_E_ARG, "required %d is no thread level; use ROCSHMEM_THREAD_SINGLE (0) to _MULTIPLE (4)", required);
+        return rs_return(__func__);
+    }
+    if (init(NULL, 0, 0) < 0) return rs_return(__func__);
+    if (provided) *provided = ROCSHMEM_THREAD_MULTIPLE;
+    return 0;
+}
+
+static int check_attr(unsigned int flags, const rocshmem_init_attr_t *attr)
+{
+    if (flags == ROCSHMEM_INIT_WITH_MPI_COMM)
+        return rs_fail(RS_E_UNSUPPORTED, "flags ROCSHMEM_INIT_WITH_MPI_COMM: this version takes no communicator; broadcast a "
+                                         "unique id over it and pass ROCSHMEM_INIT_WITH_UNIQUEID");
+    if (flags != ROCSHMEM_INIT_WITH_UNIQUEID)
+        return rs_fail(RS_E_ARG, "flags %u is unknown; use ROCSHMEM_INIT_WITH_UNIQUEID (1)", flags);
+    if (!attr) return rs_fail(RS_E_ARG, "attr is NULL");
+    if (attr->nranks < 1) return rs_fail(RS_E_ARG, "nranks %d is not positive", attr->nranks);
+    if (attr->rank < 0 || attr->rank >= attr->nranks)
+        return rs_fail(RS_E_ARG, "rank %d is out of range; it must be from 0 to %d", attr->rank, attr->nranks - 1);
+    return 0;
+}
+
+int rocshmem_init_attr(unsigned int flags, const rocshmem_init_attr_t *attr)
+{
+    int rc = check_attr(flags, attr);
+    if (rc == 0) rc = init(&attr->uid, attr->rank, attr->nranks);
+    return rc == 0 ? 0 : rs_return(__func__);
+}
+
+int rocshmem_set_attr_uniqueid_args(int rank, int nranks, const rocshmem_uniqueid_t *uid, rocshmem_init_attr_t *attr)
+{
+    if (!uid || !attr) {
+        rs_fail(RS_E_ARG, "%s is NULL", uid ? "attr" : "uid");
+        return rs_return(__func__);
+    }
+    *attr = (rocshmem_init_attr_t){.rank = rank, .nranks = nranks, .uid = *uid};
+    return 0;
+}
+
+static int serve(int loopback_only, rocshmem_uniqueid_t *uid)
+{
+    struct rs_config config;
+    if (!uid) return rs_fail(RS_E_ARG, "uid is NULL");
+    RS_TRY(read_config(&config));
+    return rs_uid_serve(&config, loopback_only, uid);
+}
+
+int rocshmem_get_uniqueid(rocshmem_uniqueid_t *uid)
+{
+    return serve(0, uid) == 0 ? 0 : rs_return(__func__);
+}
+
+int rocshmemx_serve_uniqueid(int loopback_only, rocshmem_uniqueid_t *uid_out)
+{
+    return serve(loopback_only, uid_out) == 0 ? 0 : rs_return(__func__);
+}
+
+/* Leave together. When that fails (a PE died), leave alone, and say so at the end. Under init_lock. */
+static int finalize_locked(struct rs_job *job)
+{
+    int rc = job->device.ops->synchronize_all(&job->device);
+    struct rs_signature signature = {.call = RS_CALL_FINALIZE, .kind = RS_KIND_FINALIZE, .team = RS_TEAM_ID_WORLD};
+    int met = rs_job_settle(job, &signature);
+    if (rc == 0) rc = met;
+    rocshmemx_error_t error = *rs_error_slot();
+    rs_board_leave(&job->board);
+    atomic_store_explicit(&rs_job_current, NULL, memory_order_release);
+    rs_threads_detach(job);
+    rocshmem_uniqueid_t uid = job->uid, none = {{0}};
+    bool by_uid = memcmp(&uid, &none, sizeof uid) != 0;
+    rs_job_destroy(job);
+    rs_uid_stop(by_uid ? &uid : NULL);
+    if (rc < 0) *rs_error_slot() = error;
+    return rc;
+}
+
+void rocshmem_finalize(void)
+{
+    pthread_mutex_lock(&init_lock);
+    struct rs_thread *t = rs_enter(RS_CALL_FINALIZE);
+    int rc = t ? finalize_locked(rs_thread_job(t)) : RS_E_STATE;
+    pthread_mutex_unlock(&init_lock);
+    if (rc < 0) rs_raise(__func__);
+}
+
+void rocshmem_global_exit(int status)
+{
+    struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
+    if (!job) {
+        rs_fail(RS_E_STATE, "called before rocshmem_init or after rocshmem_finalize");
+        rs_raise(__func__);
+        return;
+    }
+    rs_signals_exit_all(&job->board, status, job->config.run_socket);
+}
+
+int rocshmem_my_pe(void)
+{
+    struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
+    return job ? job->my_pe : -1;
+}
+
+int rocshmem_n_pes(void)
+{
+    struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
+    return job ? job->n_pes : -1;
+}
+
+void rocshmem_query_thread(int *provided)
+{
+    if (provided) *provided = ROCSHMEM_THREAD_MULTIPLE;
+}
+
+int rocshmemx_initialized(void)
+{
+    return atomic_load_explicit(&rs_job_current, memory_order_acquire) != NULL;
+}
+
+int rocshmem_hipmodule_init(void *module, void *stream)
+{
+    (void)module; /* host memory has no modules: 1 is "no such symbols" */
+    (void)stream;
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
+    return 1;
+}
+
+void *rocshmem_get_device_ctx(void)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) {
+        rs_return(__func__);
+        return NULL;
+    }
+    return (void *)(uintptr_t)&ROCSHMEM_CTX_DEFAULT;
+}
+
+int rocshmemx_set_device_from_env(void)
+{
+    static const char *const names[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
+                                        "FLUX_TASK_LOCAL_ID", "PALS_LOCAL_RANKID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        if (!text || !text[0]) continue;
+        char *end;
+        errno = 0;
+        long rank = strtol(text, &end, 10);
+        if (errno == 0 && *end == '\0' && rank >= 0) return 0; /* the host device has one ordinal only */
+        rs_fail(RS_E_CONFIG, "%s is '%s', which is no local rank; it must be a whole number from 0", names[i], text);
+        return rs_return(__func__);
+    }
+    return 0;
+}

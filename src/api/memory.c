@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Symmetric allocation, registered buffers, addresses, lifetimes.
+ */
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "pgas/collective.h"
+
+static void *allocate(const char *function, uint32_t call, enum rs_kind kind, size_t align, size_t size)
+{
+    void *ptr = NULL;
+    struct rs_thread *t = rs_enter(call);
+    if (RS_UNLIKELY(!t)) {
+        rs_return(function);
+        return NULL;
+    }
+    struct rs_job *job = rs_thread_job(t);
+    struct rs_signature signature = {call, kind, RS_TEAM_ID_WORLD, {size, align, 0}};
+    int rc = rs_job_settle(job, &signature); /* all have entered, and dropped blocks are free */
+    if (rc == 0) rc = rs_heap_alloc(&job->heap, size, align, &ptr);
+    if (rc == 0 && kind == RS_KIND_CALLOC) {
+        memset(ptr, 0, size);
+        signature.kind = RS_KIND_PHASE; /* nobody returns before all is zero everywhere */
+        rc = rs_collective_barrier(job->world, &signature);
+    }
+    rs_leave(t, call);
+    if (RS_LIKELY(rc == 0)) return ptr;
+    rs_return(function);
+    return NULL;
+}
+
+void *rocshmem_malloc(size_t size)
+{
+    if (size == 0 && rs_thread_job(rs_self)) return NULL;
+    return allocate(__func__, RS_CALL_MALLOC, RS_KIND_MALLOC, RS_HEAP_ALIGN, size);
+}
+
+void *rocshmem_calloc(size_t count, size_t size)
+{
+    size_t nbytes;
+    if (count == 0 || size == 0 || __builtin_mul_overflow(count, size, &nbytes)) {
+        if (!rs_thread_job(rs_self) && !rs_enter_slow()) {
+            rs_return(__func__);
+            return NULL;
+        }
+        rs_fail(RS_E_ARG, count && size ? "count %zu times size %zu overflows" : "count %zu, size %zu: neither may be 0",
+                count, size);
+        rs_return(__func__);
+        return NULL;
+    }
+    return allocate(__func__, RS_CALL_CALLOC, RS_KIND_CALLOC, RS_HEAP_ALIGN, nbytes);
+}
+
+void *rocshmem_align(size_t alignment, size_t size)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) {
+        rs_return(__func__);
+        return NULL;
+    }
+    if (rs_check_alignment(alignment) < 0) {
+        rs_return(__func__);
+        return NULL;
+    }
+    if (size == 0) return NULL;
+    return allocate(__func__, RS_CALL_ALIGN, RS_KIND_MALLOC, alignment, size);
+}
+
+void rocshmem_free(void *ptr)
+{
+    if (!ptr) return;
+    struct rs_thread *t = rs_enter(RS_CALL_FREE);
+    if (RS_UNLIKELY(!t)) {
+        rs_raise(__func__);
+        return;
+    }
+    struct rs_job *job = rs_thread_job(t);
+    uint64_t offset;
+    int rc = rs_heap_free(&job->heap, ptr, &offset);
+    if (rc == 0) {
+        struct rs_signature signature = {RS_CALL_FREE, RS_KIND_FREE, RS_TEAM_ID_WORLD, {offset, 0, 0}};
+        rc = rs_job_settle(job, &signature);
+    }
+    rs_leave(t, RS_CALL_FREE);
+    if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);
+}
+
+void *rocshmem_ptr(const void *dest, int pe)
+{
+    struct rs_thread *t = rs_self;
+    if (RS_UNLIKELY(!rs_thread_job(t))) {
+        t = rs_enter_slow();
+        if (!t) {
+            rs_raise(__func__);
+            return NULL;
+        }
+    }
+    struct rs_job *job = rs_thread_job(t);
+    if (RS_UNLIKELY(!rs_job_has_pe(job, pe))) {
+        rs_bad_pe(job, "pe", pe, job->n_pes);
+        rs_raise(__func__);
+        return NULL;
+    }
+    if (!rs_symmetric(t, job, dest, 1) || !job->routes[pe].mapped) return NULL;
+    return (char *)(uintptr_t)dest + job->routes[pe].shift;
+}
+
+/* --- registered buffers --------------------------------------------------------------------------------------- */
+
+/* Under the lock: the index of the first buffer that ends behind at. */
+static size_t buffer_behind(const struct rs_job *job, uintptr_t at)
+{
+    size_t i = 0;
+    while (i < job->n_buffers && job->buffers[i].base + job->buffers[i].nbytes <= at) i++;
+    return i;
+}
+
+static int buffer_add_locked(struct rs_job *job, uintptr_t base, size_t nbytes)
+{
+    size_t i = buffer_behind(job, base);
+    if (i < job->n_buffers && job->buffers[i].base < base + nbytes)
+        return rs_fail(RS_E_ARG, "addr %p + %zu bytes overlaps the registered region of %zu bytes at %p; unregister that first",
+                       (void *)base, nbytes, job->buffers[i].nbytes, (void *)job->buffers[i].base);
+    if (job->n_buffers == job->buffers_capacity) {
+        size_t capacity = job->buffers_capacity ? 2 * job->buffers_capacity : 16;
+        struct rs_buffer *more = realloc(job->buffers, capacity * sizeof *more);
+        if (!more) return rs_fail(RS_E_NOMEM, "no memory for %zu registered buffers", job->n_buffers + 1);
+        job->buffers = more;
+        job->buffers_capacity = capacity;
+    }
+    memmove(job->buffers + i + 1, job->buffers + i, (job->n_buffers - i) * sizeof *job->buffers);
+    job->buffers[i] = (struct rs_buffer){base, nbytes};
+    job->n_buffers++;
+    return 0;
+}
+
+int rocshmem_buffer_register(void *addr, size_t length)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
+    struct rs_job *job = rs_thread_job(rs_self);
+    uintptr_t base = (uintptr_t)addr, end;
+    int rc;
+    if (base < 4096)
+        rc = rs_fail(RS_E_ARG, "addr %p is no memory", addr);
+    else if (length == 0)
+        rc = rs_fail(RS_E_ARG, "length is 0; there is nothing to register");
+    else if (__builtin_add_overflow(base, length, &end))
+        rc = rs_fail(RS_E_ARG, "addr %p + length %zu overflows", addr, length);
+    else {
+        pthread_mutex_lock(&job->buffers_lock);
+        rc = buffer_add_locked(job, base, length);
+        pthread_mutex_unlock(&job->buffers_lock);
+    }
+    return rc == 0 ? 0 : rs_return(__func__);
+}
+
+int rocshmem_buffer_unregister(void *addr)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
+    struct rs_job *job = rs_thread_job(rs_self);
+    pthread_mutex_lock(&job->buffers_lock);
+    size_t i = buffer_behind(job, (uintptr_t)addr);
+    bool found = i < job->n_buffers && job->buffers[i].base <= (uintptr_t)addr;
+    if (found) {
+        job->n_buffers--;
+        memmove(job->buffers + i, job->buffers + i + 1, (job->n_buffers - i) * sizeof *job->buffers);
+    }
+    pthread_mutex_unlock(&job->buffers_lock);
+    if (found) return 0;
+    rs_fail(RS_E_ARG, "addr %p is in no registered region", addr);
+    return rs_return(__func__);
+}
+
+void rocshmem_buffer_unregister_all(void)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) {
+        rs_raise(__func__);
+        return;
+    }
+    struct rs_job *job = rs_thread_job(rs_self);
+    pthread_mutex_lock(&job->buffers_lock);
+    job->n_buffers = 0;
+    pthread_mutex_unlock(&job->buffers_lock);
+}
+
+/* --- lifetimes ------------------------------------------------------------------------------------------------ */
+
+int rocshmemx_heap_info(size_t *nbytes_out, size_t *used_out, size_t *largest_free_out)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
+    struct rs_job *job = rs_thread_job(rs_self);
+    size_t used, largest;
+    rs_heap_info(&job->heap, &used, &largest);
+    if (nbytes_out) *nbytes_out = job->heap.nbytes;
+    if (used_out) *used_out = used;
+    if (largest_free_out) *largest_free_out = largest;
+    return 0;
+}
+
+int rocshmemx_hold(const void *ptr, void **hold_out)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
+    struct rs_hold *hold;
+    int rc = rs_hold_create(&rs_thread_job(rs_self)->heap, ptr, &hold);
+    if (rc < 0) return rs_return(__func__);
+    *hold_out = hold;
+    return 0;
+}
+
+void rocshmemx_release(void *hold)
+{
+    rs_hold_destroy(hold);
+}
+
+void rocshmemx_drop(void *ptr)
+{
+    rs_heap_drop_current(ptr);
+}
+
+int rocshmemx_allocation(const void *ptr, void **base_out, size_t *nbytes_out)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) return 0;
+    uintptr_t base;
+    size_t nbytes;
+    uint64_t generation;
+    if (!rs_heap_find(&rs_thread_job(rs_self)->heap, ptr, &base, &nbytes, &generation)) return 0;
+    if (base_out) *base_out = (void *)base;
+    if (nbytes_out) *nbytes_out = nbytes;
+    return 1;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operations in the order of a stream. Everything is checked before anything is enqueued.
+ */
+#include "api/api.h"
+#include "pgas/collective.h"
+
+/* The frame of a void function: enter, body, leave, raise. */
+#define FRAME(CALL, body)                                                                                              \
+    struct rs_thread *t = rs_enter(RS_CALL_##CALL);                                                                    \
+    if (RS_UNLIKELY(!t)) {                                                                                             \
+        rs_raise(__func__);                                                                                            \
+        return;                                                                                                        \
+    }                                                                                                                  \
+    int rc = (body);                                                                                                   \
+    rs_leave(t, RS_CALL_##CALL);                                                                                       \
+    if (RS_UNLIKELY(rc < 0)) rs_raise(__func__)
+
+static int put(struct rs_thread *t, void *dest, const void *source, size_t nelems, int pe, void *stream)
+{
+    struct rs_job *job = rs_thread_job(t);
+    RS_TRY(rs_check_transfer(t, job, "dest", dest, "source", source, nelems, pe));
+    const struct rs_route *route = &job->routes[pe];
+    RS_TRY(nelems ? route->ops->put_on_stream(route, stream, dest, source, nelems)
+                  : job->device.ops->query(&job->device, stream)); /* an unknown stream is an error all the same */
+    rs_count(&t->counters.peers[pe].puts, 1);
+    rs_count(&t->counters.peers[pe].put_nbytes, nelems);
+    return 0;
+}
+
+static int get(struct rs_thread *t, void *dest, const void *source, size_t nelems, int pe, void *stream)
+{
+    struct rs_job *job = rs_thread_job(t);
+    RS_TRY(rs_check_transfer(t, job, "source", source, "dest", dest, nelems, pe));
+    const struct rs_route *route = &job->routes[pe];
+    RS_TRY(nelems ? route->ops->get_on_stream(route, stream, dest, source, nelems)
+                  : job->device.ops->query(&job->device, stream));
+    rs_count(&t->counters.peers[pe].gets, 1);
+    rs_count(&t->counters.peers[pe].get_nbytes, nelems);
+    return 0;
+}
+
+static int put_signal(struct rs_thread *t, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+                      uint64_t signal, int sig_op, int pe, void *stream)
+{
+    struct rs_job *job = rs_thread_job(t);
+    RS_TRY(rs_check_sig_op(sig_op));
+    RS_TRY(rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, pe));
+    RS_TRY(put(t, dest, source, nelems, pe, stream));
+    const struct rs_route *route = &job->routes[pe];
+    return route->ops->signal_on_stream(route, stream, sig_addr, signal, sig_op);
+}
+
+static int wait_until(struct rs_thread *t, uint64_t *sig_addr, int cmp, uint64_t cmp_value, void *stream)
+{
+    struct rs_job *job = rs_thread_job(t);
+    RS_TRY(rs_check_cmp(cmp));
+    RS_TRY(rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, job->my_pe));
+    struct rs_memop op = {.kind = RS_MEMOP_WAIT, .cmp = cmp, .word = sig_addr, .value = cmp_value};
+    return job->device.ops->batch(&job->device, stream, &op, 1);
+}
+
+void rocshmem_putmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream)
+{
+    FRAME(PUTMEM_ON_STREAM, put(t, dest, source, nelems, pe, stream));
+}
+
+void rocshmem_getmem_on_stream(void *dest, const void *source, size_t nelems, int pe, void *stream)
+{
+    FRAME(GETMEM_ON_STREAM, get(t, dest, source, nelems, pe, stream));
+}
+
+void rocshmem_putmem_signal_on_stream(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+                                      uint64_t signal, int sig_op, int pe, void *stream)
+{
+    FRAME(PUTMEM_SIGNAL_ON_STREAM, put_signal(t, dest, source, nelems, sig_addr, signal, sig_op, pe, stream));
+}
+
+void rocshmem_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t cmp_value, void *stream)
+{
+    FRAME(SIGNAL_WAIT_ON_STREAM, wait_until(t, sig_addr, cmp, cmp_value, stream));
+}
+
+/* --- collectives ---------------------------------------------------------------------------------------------- */
+
+static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_team_t handle, void *stream)
+{
+    if (handle == ROCSHMEM_TEAM_INVALID) return 0;
+    struct rs_team *team = rs_team_get(rs_thread_job(t), handle, "team");
+    if (!team) return RS_E_ARG;
+    struct rs_signature signature = {.call = call, .kind = kind, .team = team->id};
+    int rc = rs_stream_barrier(team, &signature, stream);
+    rs_team_put(team);
+    return rc;
+}
+
+static int check_blocks(struct rs_thread *t, struct rs_job *job, const void *dest, const void *source, size_t nbytes)
+{
+    if (nbytes == 0) return 0;
+    if (!rs_symmetric(t, job, dest, nbytes)) return rs_bad_symmetric(job, "dest", dest, nbytes);
+    if (!rs_symmetric(t, job, source, nbytes)) return rs_bad_symmetric(job, "source", source, nbytes);
+    return 0;
+}
+
+static int alltoall(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source, size_t bytes_per_pe,
+                    void *stream)
+{
+    if (handle == ROCSHMEM_TEAM_INVALID) return 0;
+    struct rs_job *job = rs_thread_job(t);
+    struct rs_team *team = rs_team_get(job, handle, "team");
+    if (!team) return RS_E_ARG;
+    size_t whole;
+    int rc = __builtin_mul_overflow(bytes_per_pe, (size_t)team->n_pes, &whole)
+                 ? rs_fail(RS_E_ARG, "bytes_per_pe %zu times %d PEs overflows", bytes_per_pe, team->n_pes)
+                 : check_blocks(t, job, dest, source, whole);
+    struct rs_signature signature = {RS_CALL_ALLTOALLMEM_ON_STREAM, RS_KIND_ALLTOALL, team->id, {bytes_per_pe, 0, 0}};
+    if (rc == 0) rc = rs_stream_alltoall(team, &signature, dest, source, bytes_per_pe, stream);
+    rs_team_put(team);
+    return rc;
+}
+
+static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source, size_t nbytes,
+                     int pe_root, void *stream)
+{
+    if (handle == ROCSHMEM_TEAM_INVALID) return 0;
+    struct rs_job *job = rs_thread_job(t);
+    struct rs_team *team = rs_team_get(job, handle, "team");
+    if (!team) return RS_E_ARG;
+    int rc = pe_root < 0 || pe_root >= team->n_pes ? rs_bad_pe(job, "pe_root", pe_root, team->n_pes)
+                                                   : check_blocks(t, job, dest, source, nbytes);
+    struct rs_signature signature = {RS_CALL_BROADCASTMEM_ON_STREAM, RS_KIND_BROADCAST, team->id, {nbytes, (uint64_t)pe_root, 0}};
+    if (rc == 0) rc = rs_stream_broadcast(team, &signature, dest, source, nbytes, pe_root, stream);
+    rs_team_put(team);
+    return rc;
+}
+
+void rocshmem_barrier_all_on_stream(void *stream)
+{
+    FRAME(BARRIER_ALL_ON_STREAM, meet(t, RS_CALL_BARRIER_ALL_ON_STREAM, RS_KIND_BARRIER, ROCSHMEM_TEAM_WORLD, stream));
+}
+
+void rocshmem_barrier_on_stream(rocshmem_team_t team, void *stream)
+{
+    FRAME(BARRIER_ON_STREAM, meet(t, RS_CALL_BARRIER_ON_STREAM, RS_KIND_BARRIER, team, stream));
+}
+
+void rocshmem_sync_all_on_stream(void *stream)
+{
+    FRAME(SYNC_ALL_ON_STREAM, meet(t, RS_CALL_SYNC_ALL_ON_STREAM, RS_KIND_SYNC, ROCSHMEM_TEAM_WORLD, stream));
+}
+
+void rocshmem_team_sync_on_stream(rocshmem_team_t team, void *stream)
+{
+    FRAME(TEAM_SYNC_ON_STREAM, meet(t, RS_CALL_TEAM_SYNC_ON_STREAM, RS_KIND_SYNC, team, stream));
+}
+
+void rocshmem_alltoallmem_on_stream(rocshmem_team_t team, void *dest, const void *source, size_t bytes_per_pe,
+                                    void *stream)
+{
+    FRAME(ALLTOALLMEM_ON_STREAM, alltoall(t, team, dest, source, bytes_per_pe, stream));
+}
+
+void rocshmem_broadcastmem_on_stream(rocshmem_team_t team, void *dest, const void *source, size_t nbytes, int pe_root,
+                                     void *stream)
+{
+    FRAME(BROADCASTMEM_ON_STREAM, broadcast(t, team, dest, source, nbytes, pe_root, stream));
+}
+
+/* --- streams -------------------------------------------------------------------------------------------------- */
+
+int rocshmemx_stream_create(void **stream_out)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
+    struct rs_device *device = &rs_thread_job(rs_self)->device;
+    int rc = stream_out ? device->ops->stream_create(device, stream_out) : rs_fail(RS_E_ARG, "stream_out is NULL");
+    return rc == 0 ? 0 : rs_return(__func__);
+}
+
+int rocshmemx_stream_destroy(void *stream)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
+    struct rs_device *device = &rs_thread_job(rs_self)->device;
+    return device->ops->stream_destroy(device, stream) == 0 ? 0 : rs_return(__func__);
+}
+
+int rocshmemx_stream_synchronize(void *stream)
+{
+    struct rs_thread *t = rs_enter(RS_CALL_STREAM_SYNCHRONIZE);
+    if (RS_UNLIKELY(!t)) return rs_return(__func__);
+    struct rs_device *device = &rs_thread_job(t)->device;
+    int rc = device->ops->synchronize(device, stream);
+    rs_leave(t, RS_CALL_STREAM_SYNCHRONIZE);
+    return RS_LIKELY(rc == 0) ? 0 : rs_return(__func__);
+}
+
+int rocshmemx_stream_query(void *stream)
+{
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
+    struct rs_device *device = &rs_thread_job(rs_self)->device;
+    int rc = device->ops->query(device, stream);
+    return rc >= 0 ? rc : rs_return(__func__);
+}
+
+void rocshmemx_device_synchronize(void)
+{
+    if (!rs_thread_job(rs_self) && !atomic_load_explicit(&rs_job_current, memory_order_acquire)) return;
+    FRAME(DEVICE_SYNCHRONIZE,
+          rs_thread_job(t)->device.ops->synchronize_all(&rs_thread_job(t)->device));
+}

@@ -36,8 +36,7 @@ static void flush_python(void)
     }
 }
 
-/* --- job
- * ------------------------------------------------------------------------------------------------------ */
+/* --- job ------------------------------------------------------------------------------------------------ */
 
 FUNCTION0(hip_device_synchronize)
 {
@@ -135,8 +134,7 @@ FUNCTION0(rocshmem_reset_stats)
     return none_or_raise(module);
 }
 
-/* --- memory
- * --------------------------------------------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------------------------------------- */
 
 FUNCTION(rocshmem_malloc, 0, {NAME_size, SIZE})
 {
@@ -205,8 +203,7 @@ FUNCTION0(rocshmem_buffer_unregister_all)
     return none_or_raise(module);
 }
 
-/* --- transfers and order
- * -------------------------------------------------------------------------------------- */
+/* --- transfers and order -------------------------------------------------------------------------------- */
 
 #define TRANSFER                                                                                             \
     {NAME_dest, ADDRESS}, {NAME_source, ADDRESS}, {NAME_nelems, SIZE},                                       \
@@ -269,8 +266,7 @@ FUNCTION0(rocshmem_quiet)
     return none_or_raise(module);
 }
 
-/* --- collectives
- * ---------------------------------------------------------------------------------------------- */
+/* --- collectives ---------------------------------------------------------------------------------------- */
 
 FUNCTION0(rocshmem_barrier_all)
 {
@@ -335,8 +331,7 @@ FUNCTION(rocshmem_broadcastmem_on_stream, 0, {NAME_team, TEAM}, {NAME_dest, ADDR
     return none_or_raise(module);
 }
 
-/* --- teams
- * ---------------------------------------------------------------------------------------------------- */
+/* --- teams ---------------------------------------------------------------------------------------------- */
 
 FUNCTION(rocshmem_team_my_pe, 0, {NAME_team, TEAM})
 {
@@ -387,8 +382,7 @@ FUNCTION(rocshmem_team_translate_pe, 0, {NAME_src_team, TEAM}, {NAME_src_pe, PE}
     return result_or_raise(module, PyLong_FromLong(pe));
 }
 
-/* --- additions of this runtime
- * -------------------------------------------------------------------------------- */
+/* --- additions of this runtime -------------------------------------------------------------------------- */
 
 FUNCTION0(rocshmemx_initialized)
 {
@@ -504,8 +498,7 @@ FUNCTION(rocshmemx_print_info, 1, {NAME_fd, INT32}, {NAME_what, TEXT})
     return none_or_status(module, status, "rocshmemx_print_info");
 }
 
-/* --- the table
- * ------------------------------------------------------------------------------------------------ */
+/* --- the table ------------------------------------------------------------------------------------------ */
 
 /* clang-format off */
 PyMethodDef call_methods[] = {

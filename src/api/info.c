@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/info_text.h"
 #include "observe/dump.h"
-#include "observe/info_text.h"
 #include "pgas/plan.h"
 
 #ifndef RS_VERSION
@@ -84,24 +84,12 @@ int rocshmemx_dump_state(int fd)
     return 0;
 }
 
-static int print_job(int fd)
-{
-    struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
-    dprintf(fd, "version      %s\n", RS_VERSION);
-    dprintf(fd, "devices      host\n");
-    dprintf(fd, "transports   direct\n");
-    dprintf(fd, "launcher     %s\n", job ? job->launcher : rs_bootstrap_detect());
-    if (job) dprintf(fd, "job          PE %d of %d, device %s\n", job->my_pe, job->n_pes, job->device.ops->name);
-    return 0;
-}
-
 int rocshmemx_print_info(int fd, const char *what)
 {
     struct rs_config config;
     bool all = !what || strcmp(what, "all") == 0;
     int rc = rs_config_read(&config);
-    if (rc == 0 && all) rc = print_job(fd);
-    if (rc == 0 && all) rs_plan_print(fd);
     if (rc == 0) rc = rs_info_print(fd, what, &config);
+    if (rc == 0 && all) rs_plan_print(fd);
     return rc == 0 ? 0 : rs_return(__func__);
 }

@@ -131,7 +131,7 @@ static int fail_closing(int fd, const char *what, const char *name)
 int rs_os_unix_listen(const char *name)
 {
     struct sockaddr_un address;
-    socklen_t length;
+    socklen_t length = 0;
     RS_TRY(unix_address(name, &address, &length));
     int fd = unix_socket();
     if (fd < 0) return fd;
@@ -143,7 +143,7 @@ int rs_os_unix_listen(const char *name)
 int rs_os_unix_connect(const char *name)
 {
     struct sockaddr_un address;
-    socklen_t length;
+    socklen_t length = 0;
     RS_TRY(unix_address(name, &address, &length));
     int fd = unix_socket();
     if (fd < 0) return fd;

@@ -67,7 +67,7 @@ int rs_context_create(struct rs_job *job, struct rs_team *team, int64_t options,
         return rs_fail(RS_E_ARG, "options %lld has unknown bits; known are ROCSHMEM_CTX_*, together %d",
                        (long long)options, VALID_OPTIONS);
     struct rs_contexts *contexts = job->contexts;
-    uint32_t index;
+    uint32_t index = 0;
     pthread_mutex_lock(&contexts->lock);
     int rc = take_locked(contexts, &index);
     if (rc == 0) {

@@ -242,7 +242,7 @@ static int exchange_outcome(struct rs_job *job, struct rs_bootstrap *bootstrap, 
 {
     struct outcome mine = {.status = rc}, *all = calloc((size_t)job->n_pes, sizeof *all);
     if (!all) return rs_fail(RS_E_NOMEM, "no memory to start %d PEs", job->n_pes);
-    if (rc < 0) snprintf(mine.text, sizeof mine.text, "%s", rs_error_slot()->text);
+    if (rc < 0) snprintf(mine.text, sizeof mine.text, "%.*s", (int)sizeof mine.text - 1, rs_error_slot()->text);
     int gathered = rs_bootstrap_allgather(bootstrap, &mine, sizeof mine, all);
     for (int pe = 0; gathered == 0 && rc == 0 && pe < job->n_pes; pe++)
         if (all[pe].status < 0) rc = rs_fail_pe(all[pe].status, pe, "PE %d could not start: %s", pe, all[pe].text);

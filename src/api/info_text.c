@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The pages of info_text.h. Everything in them is read from the place that decides it: variables from the
- * rows of config.def, abilities from the tables of devices and transports, the launcher from bootstrap.
+ * rows of config.def, abilities from the tables of devices and transports.
  * Called by rocshmemx_print_info, from any thread, before init too. A page is made in memory and written at
  * once, so it arrives whole or not at all.
  */
@@ -16,7 +16,6 @@
 
 #include "base/os.h"
 #include "base/status.h"
-#include "bootstrap/bootstrap.h"
 #include "transport/transport.h"
 
 static const struct rs_device_ops *const devices[] = {&rs_device_host};
@@ -50,7 +49,8 @@ static void environment_page(FILE *page)
           "counts as unset. A bad\n"
           "value is an error that names variable, value and form; an unknown `ROCSHMEM_` name is a warning "
           "with the nearest name.\n"
-          "Variables are read in init; give every PE of a job the same ones. `rocshmem-run` passes its environment on.\n\n"
+          "Variables are read in init; give every PE of a job the same ones. `rocshmem-run` passes its "
+          "environment on.\n\n"
           "| variable | form | default | unit | what it does |\n"
           "|---|---|---|---|---|\n",
           page);
@@ -123,23 +123,14 @@ static void values(FILE *page)
         if (getenv(name)) fprintf(page, "  %-34s %s  (ignored: %s)\n", name, getenv(name), text);
 }
 
+/* What the caller has not said yet: it knows the job, we know the machine. */
 static void all_page(FILE *page, const struct rs_config *config)
 {
     struct utsname machine;
-    fprintf(page, "rocshmem %s, OpenSHMEM %d.%d host API\n", rocshmemx_version(), ROCSHMEM_MAJOR_VERSION,
-            ROCSHMEM_MINOR_VERSION);
     if (uname(&machine) == 0)
-        fprintf(page, "  %-34s %s, Linux %s, %d cores for this process\n", "machine", machine.machine,
+        fprintf(page, "machine      %s, Linux %s, %d cores for this process\n", machine.machine,
                 machine.release, rs_os_cpus());
-    fprintf(page, "  %-34s %s\n", "compiler", __VERSION__);
-    fprintf(page, "  %-34s", "devices");
-    for (int i = 0; i < N_DEVICES; i++) fprintf(page, " %s", devices[i]->name);
-    fprintf(page, "\n  %-34s", "transports");
-    for (int i = 0; i < N_TRANSPORTS; i++) fprintf(page, " %s", transports[i]->name);
-    fprintf(page, "\n  %-34s %s\n", "launcher found", rs_bootstrap_detect());
-    if (rocshmemx_initialized())
-        fprintf(page, "  %-34s PE %d of %d, device %s\n", "job", rocshmem_my_pe(), rocshmem_n_pes(),
-                rocshmemx_device_name());
+    fprintf(page, "compiler     %s\n", __VERSION__);
     if (config) values(page);
 }
 

@@ -180,19 +180,19 @@ struct row {
 };
 #define ONE(op, form, nbytes, run)                                                                           \
     {                                                                                                        \
-        {op, "pair", form, PERF_ONE, true, 1, run}, nbytes                                                   \
+        {op, "pair", form, PERF_ONE, PERF_SIZED, 1, run}, nbytes                                             \
     }
 #define PAIR(op, form, nbytes, run)                                                                          \
     {                                                                                                        \
-        {op, "pair", form, PERF_PAIR, true, 2, run}, nbytes                                                  \
+        {op, "pair", form, PERF_PAIR, PERF_SIZED, 2, run}, nbytes                                            \
     }
 #define ALL(op, form, nbytes, run)                                                                           \
     {                                                                                                        \
-        {op, "all", form, PERF_ALL, true, 1, run}, nbytes                                                    \
+        {op, "all", form, PERF_ALL, PERF_SIZED, 1, run}, nbytes                                              \
     }
 #define FLOOR(op, who, per, nbytes, run)                                                                     \
     {                                                                                                        \
-        {op, "floor", NULL, who, true, per, run}, nbytes                                                     \
+        {op, "floor", NULL, who, PERF_SIZED, per, run}, nbytes                                               \
     }
 static const struct row rows[] = {
     FLOOR("memcpy", PERF_ONE, 1, 4096, memcpy_private),

@@ -70,17 +70,17 @@ static uint64_t team_split(size_t nbytes, long n)
 
 /* clang-format off */
 const struct perf_case perf_collective_cases[] = {
-    {"barrier_all", "collective", NULL,                              PERF_ALL, false, 1, barrier_all},
-    {"sync_all",    "collective", NULL,                              PERF_ALL, false, 1, sync_all},
-    {"barrier",     "collective", "of TEAM_WORLD",                   PERF_ALL, false, 1, barrier_world},
-    {"team_sync",   "collective", "of TEAM_WORLD",                   PERF_ALL, false, 1, team_sync},
-    {"broadcast",   "collective", "from PE 0",                       PERF_ALL, true,  1, broadcast},
-    {"alltoall",    "collective", "bytes of one block",              PERF_ALL, true,  1, alltoall},
-    {"fcollect",    "collective", "bytes of one PE",                 PERF_ALL, true,  1, fcollect},
-    {"sum",         "collective", "int64 sum_reduce",                PERF_ALL, true,  1, sum},
-    {"malloc_free", "memory",     "malloc of 64 bytes, free",        PERF_ALL, false, 1, malloc_free},
-    {"calloc_free", "memory",     "calloc of 64 bytes, free",        PERF_ALL, false, 1, calloc_free},
-    {"team_split",  "team",       "team_split_strided, destroy",     PERF_ALL, false, 1, team_split},
+    {"barrier_all", "collective", NULL,                              PERF_ALL,  PERF_UNSIZED, 1, barrier_all},
+    {"sync_all",    "collective", NULL,                              PERF_ALL,  PERF_UNSIZED, 1, sync_all},
+    {"barrier",     "collective", "of TEAM_WORLD",                   PERF_ALL,  PERF_UNSIZED, 1, barrier_world},
+    {"team_sync",   "collective", "of TEAM_WORLD",                   PERF_ALL,  PERF_UNSIZED, 1, team_sync},
+    {"broadcast",   "collective", "from PE 0",                       PERF_ALL,  PERF_SIZED,   1, broadcast},
+    {"alltoall",    "collective", "bytes of one block",              PERF_ALL,  PERF_SIZED,   1, alltoall},
+    {"fcollect",    "collective", "bytes of one PE",                 PERF_ALL,  PERF_SIZED,   1, fcollect},
+    {"sum",         "collective", "int64 sum_reduce",                PERF_ALL,  PERF_SIZED,   1, sum},
+    {"malloc_free", "memory",     "malloc of 64 bytes, free",        PERF_ALL,  PERF_UNSIZED, 1, malloc_free},
+    {"calloc_free", "memory",     "calloc of 64 bytes, free",        PERF_ALL,  PERF_UNSIZED, 1, calloc_free},
+    {"team_split",  "team",       "team_split_strided, destroy",     PERF_ALL,  PERF_UNSIZED, 1, team_split},
 };
 /* clang-format on */
 const size_t perf_n_collective_cases = sizeof(perf_collective_cases) / sizeof(perf_collective_cases[0]);

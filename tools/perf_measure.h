@@ -19,14 +19,21 @@ enum perf_who {
     PERF_ALL   /* every PE; the time of the slowest counts */
 };
 
+/* Which sizes a case is timed at, and whether bytes a second mean anything. */
+enum perf_sizes {
+    PERF_UNSIZED,   /* once, with nbytes 8 */
+    PERF_SIZED,     /* each size */
+    PERF_CALL_SIZED /* each size, but the bytes move outside the time */
+};
+
 /* One thing to time. */
 struct perf_case {
-    const char *op;    /* the name in tables and --ops */
-    const char *group; /* --ops takes it for all of its cases */
-    const char *note;  /* what one operation is, where the name does not say it; NULL: it does */
-    enum perf_who who; /* who calls run */
-    bool sized;        /* timed once for each size; else once, with nbytes 8 */
-    int per_iteration; /* operations in one iteration of run */
+    const char *op;        /* the name in tables and --ops */
+    const char *group;     /* --ops takes it for all of its cases */
+    const char *note;      /* what one operation is, where the name does not say it; NULL: it does */
+    enum perf_who who;     /* who calls run */
+    enum perf_sizes sized; /* which sizes */
+    int per_iteration;     /* operations in one iteration of run */
     uint64_t (*run)(size_t nbytes, long n); /* n iterations; returns the ns in them that do not count */
 };
 

@@ -279,7 +279,7 @@ static void print_head(const struct options *o)
 static void print_row(const struct options *o, const struct perf_case *c, size_t nbytes,
                       const struct perf_result *r)
 {
-    double megabytes = c->sized && r->median_ns > 0 ? (double)nbytes * 1e3 / r->median_ns : 0;
+    double megabytes = c->sized == PERF_SIZED && r->median_ns > 0 ? (double)nbytes * 1e3 / r->median_ns : 0;
     double millions = r->median_ns > 0 ? 1e3 / r->median_ns : 0;
     if (o->json) {
         printf("%s\n  {\"op\": \"%s\", \"group\": \"%s\", \"nbytes\": %zu, \"median_ns\": %.2f, \"min_ns\": "
@@ -293,7 +293,7 @@ static void print_row(const struct options *o, const struct perf_case *c, size_t
         char size[24] = "", rate[24] = "";
         if (c->sized) {
             snprintf(size, sizeof(size), "%zu", nbytes);
-            snprintf(rate, sizeof(rate), "%.0f", megabytes);
+            if (c->sized == PERF_SIZED) snprintf(rate, sizeof(rate), "%.0f", megabytes);
         }
         printf("%-26s %10s %14.1f %14.1f %14.1f %10s  %s\n", c->op, size, r->median_ns, r->min_ns, r->max_ns,
                rate, c->note ? c->note : "");

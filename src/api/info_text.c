@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The pages of info_text.h. Everything in them is read from the place that decides it: variables from the
- * rows of config.def, abilities from the tables of devices and transports.
+ * rows of config.def, abilities from the tables of devices and transports, the
+ * launcher from bootstrap.
  * Called by rocshmemx_print_info, from any thread, before init too. A page is made in memory and written at
  * once, so it arrives whole or not at all.
  */
@@ -16,6 +17,7 @@
 
 #include "base/os.h"
 #include "base/status.h"
+#include "bootstrap/bootstrap.h"
 #include "transport/transport.h"
 
 static const struct rs_device_ops *const devices[] = {&rs_device_host};
@@ -123,14 +125,23 @@ static void values(FILE *page)
         if (getenv(name)) fprintf(page, "  %-34s %s  (ignored: %s)\n", name, getenv(name), text);
 }
 
-/* What the caller has not said yet: it knows the job, we know the machine. */
 static void all_page(FILE *page, const struct rs_config *config)
 {
     struct utsname machine;
+    fprintf(page, "version      %s, after OpenSHMEM %d.%d\n", rocshmemx_version(), ROCSHMEM_MAJOR_VERSION,
+            ROCSHMEM_MINOR_VERSION);
     if (uname(&machine) == 0)
         fprintf(page, "machine      %s, Linux %s, %d cores for this process\n", machine.machine,
                 machine.release, rs_os_cpus());
     fprintf(page, "compiler     %s\n", __VERSION__);
+    fputs("devices     ", page);
+    for (int i = 0; i < N_DEVICES; i++) fprintf(page, " %s", devices[i]->name);
+    fputs("\ntransports  ", page);
+    for (int i = 0; i < N_TRANSPORTS; i++) fprintf(page, " %s", transports[i]->name);
+    fprintf(page, "\nlauncher     %s\n", rs_bootstrap_detect());
+    if (rocshmemx_initialized())
+        fprintf(page, "job          PE %d of %d, device %s\n", rocshmem_my_pe(), rocshmem_n_pes(),
+                rocshmemx_device_name());
     if (config) values(page);
 }
 

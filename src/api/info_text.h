@@ -9,8 +9,7 @@
 
 #include "base/config.h"
 
-/* Write a page to fd: what is NULL or "all" (machine and variables: the caller adds what it
- * knows of the job), "environment" or "support"; else ARG. config: as read from the
+/* Write a page to fd: what is NULL or "all", "environment" or "support"; else ARG. config: as read from the
  * environment, for "all" only; NULL leaves the values out. SYSTEM when fd cannot be written. */
 int rs_info_print(int fd, const char *what, const struct rs_config *config);
 

@@ -162,18 +162,20 @@ def install_peer() -> bool:
     return shutil.which("oshcc") is not None and shutil.which("oshrun") is not None
 
 
+def has_core_each(n_pes: int) -> bool:
+    return n_pes <= len(os.sched_getaffinity(0))
+
+
+def rocshmem_run(install: Install, n_pes: int) -> list[str | Path]:
+    """How ours is launched for a comparison: bound to cores where oshrun binds, too."""
+    return [install.launcher, *(["--bind"] if has_core_each(n_pes) else []), "-n", str(n_pes)]
+
+
 def oshrun(n_pes: int) -> list[str]:
     """How the peer is launched: its memory hooks crash in shmem_finalize, hence the first option."""
-    return [
-        "oshrun",
-        "--mca",
-        "opal_common_ucx_opal_mem_hooks",
-        "0",
-        "--allow-run-as-root",
-        "--oversubscribe",
-        "-n",
-        str(n_pes),
-    ]
+    options = ["--mca", "opal_common_ucx_opal_mem_hooks", "0", "--allow-run-as-root", "--oversubscribe"]
+    binding = ["--bind-to", "core" if has_core_each(n_pes) else "none"]
+    return ["oshrun", *options, *binding, "-n", str(n_pes)]
 
 
 # --- statistics, facts, tables ---------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ def measure_sides(install: Install, n_pes: int, runs: int, options: list[str]) -
     args = [*options, *(["--ops", CROWD_OPS] if n_pes > 2 else [])]
     for i in range(runs):
         log(f"C, {n_pes} PEs, run {i + 1} of {runs}")
-        ours.take(common.run([install.launcher, "-n", str(n_pes), ours_program, *args]))
+        ours.take(common.run([*common.rocshmem_run(install, n_pes), ours_program, *args]))
         if peer_program and peer:
             peer.take(common.run([*common.oshrun(n_pes), peer_program, *args]))
     return ours, peer
@@ -180,6 +180,8 @@ def compare_c(install: Install, pes: list[int], runs: int, options: list[str]) -
         everything = [*aims.items(), *((key, Aim(label)) for key, label in FLOORS.items())]
         table.rows = [row for key, aim in everything if (row := make_row(key, aim, ours, peer))]
         table.notes.append(f"Medians of {runs} runs of each side, by turns; the spread is that of the runs' medians.")
+        if common.has_core_each(n_pes):
+            table.notes.append("Each PE keeps to a core of its own, on both sides.")
         table.notes.append(
             "Collectives follow one another, with a barrier after each 64; the slowest PE's time counts."
         )
@@ -193,7 +195,7 @@ def detail(install: Install, quick: bool) -> dict[str, Any] | None:
         return None
     log("rocshmem-perf, 2 PEs, every operation")
     options = ["--json", "--reps", "3", "--min-time", "3"]
-    result: dict[str, Any] = json.loads(common.run([install.launcher, "-n", "2", install.perf, *options]))
+    result: dict[str, Any] = json.loads(common.run([*common.rocshmem_run(install, 2), install.perf, *options]))
     return result
 
 

@@ -113,9 +113,7 @@ def build_binding(name: str, install: Install, library: Path, site: Path) -> Non
 def run_job(install: Install, library: Path, site: Path, quick: bool) -> dict[str, Any]:
     path = os.pathsep.join(str(BUILD / name) for name in BINDINGS)
     command: list[str | Path] = [
-        install.launcher,
-        "-n",
-        "2",
+        *common.rocshmem_run(install, 2),
         install.python,
         Path(__file__).resolve(),
         "--worker",

@@ -19,6 +19,7 @@ static void memory_dealloc(PyObject *self);
 void share_unref(struct share *share)
 {
     if (!share || atomic_fetch_sub_explicit(&share->refs, 1, memory_order_acq_rel) != 1) return;
+    if (share->drop) rocshmemx_drop(share->drop); /* before the hold ends: until then no later job has this address */
     rocshmemx_release(share->hold);
     free(share);
 }
@@ -46,6 +47,7 @@ static int share_create(const void *ptr, struct share **share_out)
     }
     atomic_init(&share->refs, 1);
     share->hold = hold;
+    share->drop = NULL;
     *share_out = share;
     return 0;
 }
@@ -126,13 +128,13 @@ static PyObject *memory_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return (PyObject *)memory;
 }
 
-/* Nobody has a reference any more, so all buffer exports are gone; capsules have shares of their own. The
- * drop comes before the hold ends: until then no later job can have this address. */
+/* Nobody has a reference any more, so all buffer exports are gone; capsules have shares of their own, and to a tensor made
+ * of one the memory is symmetric as before: the allocation is dropped when the last of them goes. */
 static void memory_dealloc(PyObject *self)
 {
     struct memory *memory = (struct memory *)self;
     PyTypeObject *type = Py_TYPE(self);
-    if (memory->own_data && !memory->freed && memory->share) rocshmemx_drop(memory->ptr);
+    if (memory->own_data && !memory->freed && memory->share) memory->share->drop = memory->ptr;
     share_unref(memory->share);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);

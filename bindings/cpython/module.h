@@ -9,14 +9,16 @@
  * _Memory, the base type of rocshmem4py.SymmetricBuffer (memory.c, dlpack.c):
  *
  *   _Memory(ptr, nbytes, own_data=True, owner=None), in __new__; there is no __init__. It takes a hold on the
- *     allocation around ptr (rocshmemx_hold); memory that is not symmetric has none. A view of a part, or of a
- *     peer's copy, names the _Memory it belongs to as owner and shares that one's hold.
- *   Read-only: ptr, nbytes, own_data, _freed, and _stale: the job it was made in is over, nothing to free.
- *   _mark_freed(), after rocshmem_free: gives the hold back; new exports raise. Again: does nothing.
+ *   allocation around ptr (rocshmemx_hold); memory that is not symmetric has none. A view of a part, or of a
+ *   peer's copy, names the _Memory it belongs to as owner and shares that one's hold.
+ *
+ *   Read-only: ptr, nbytes, own_data, _freed, and _stale (the job it was made in is over, nothing to free).
+ *   _mark_freed(), after rocshmem_free, gives the hold back; new exports raise. Again: does nothing.
  *   int() and __index__ give the address; memoryview, array interfaces and __dlpack__ the memory.
  *
- * Each export has its own reference on the hold; the last one releases it, from any thread, also after finalize.
- * An owning _Memory that goes without _mark_freed() drops its allocation (rocshmemx_drop): no collective here.
+ * Each export has its own reference on the hold; the last one releases it, from any thread, also after
+ * finalize. An owning _Memory that goes without _mark_freed() drops its allocation (rocshmemx_drop): no
+ * collective runs here.
  */
 #ifndef ROCSHMEM_CPYTHON_MODULE_H
 #define ROCSHMEM_CPYTHON_MODULE_H

@@ -2,6 +2,7 @@
  *
  * Facts about the job, its counters and its state.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -80,6 +81,10 @@ int rocshmemx_get_stats(int pe, rocshmemx_stats_t *stats_out)
 int rocshmemx_dump_state(int fd)
 {
     if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
+    if (fcntl(fd, F_GETFD) < 0) {
+        rs_fail(RS_E_ARG, "fd is %d, no open file descriptor", fd);
+        return rs_return(__func__);
+    }
     rs_dump_state(&rs_thread_job(rs_self)->board, fd);
     return 0;
 }

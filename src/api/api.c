@@ -28,10 +28,8 @@ int rocshmemx_take_error(rocshmemx_error_t *error_out)
 {
     rocshmemx_error_t *slot = rs_error_slot();
     int status = slot->status;
-    if (status && error_out) {
-        *error_out = *slot;
-        rs_error_clear();
-    }
+    if (status && error_out) *error_out = *slot;
+    if (status) rs_error_clear();
     return status;
 }
 
@@ -144,6 +142,12 @@ int rs_check_sig_op(int sig_op)
     if (sig_op == ROCSHMEM_SIGNAL_SET || sig_op == ROCSHMEM_SIGNAL_ADD) return 0;
     return rs_fail(RS_E_ARG, "sig_op %d is no signal operation; use ROCSHMEM_SIGNAL_SET (0) or ROCSHMEM_SIGNAL_ADD (1)",
                    sig_op);
+}
+
+int rs_bad_overlap(const void *dest, size_t dest_nbytes, const void *source, size_t source_nbytes)
+{
+    return rs_fail(RS_E_ARG, "dest %p + %zu bytes overlaps source %p + %zu bytes; give it memory of its own", dest, dest_nbytes,
+                   source, source_nbytes);
 }
 
 int rs_context_pe_slow(struct rs_job *job, rocshmem_ctx_t ctx, int pe, int *pe_out)

@@ -59,6 +59,7 @@ int rs_bad_pe(const struct rs_job *job, const char *what, int pe, int n) __attri
 int rs_bad_symmetric(struct rs_job *job, const char *what, const void *p, size_t nbytes) __attribute__((cold));
 int rs_bad_local(const char *what, const void *p, size_t nbytes) __attribute__((cold));
 int rs_bad_word(const char *what, const void *p, size_t width) __attribute__((cold));
+int rs_bad_overlap(const void *dest, size_t dest_nbytes, const void *source, size_t source_nbytes) __attribute__((cold));
 int rs_check_cmp(int cmp);
 int rs_check_sig_op(int sig_op);
 
@@ -71,6 +72,20 @@ static inline bool rs_symmetric(struct rs_thread *t, struct rs_job *job, const v
                   at <= hit->nbytes && nbytes <= hit->nbytes - at))
         return true;
     return rs_symmetric_slow(t, job, p, nbytes);
+}
+
+/* Both ranges of a data collective symmetric, and apart; nothing to check of nothing. */
+static inline int rs_check_ranges(struct rs_thread *t, struct rs_job *job, const void *dest, size_t dest_nbytes,
+                                  const void *source, size_t source_nbytes, bool may_overlap)
+{
+    if (dest_nbytes && RS_UNLIKELY(!rs_symmetric(t, job, dest, dest_nbytes)))
+        return rs_bad_symmetric(job, "dest", dest, dest_nbytes);
+    if (source_nbytes && RS_UNLIKELY(!rs_symmetric(t, job, source, source_nbytes)))
+        return rs_bad_symmetric(job, "source", source, source_nbytes);
+    if (!may_overlap && (uintptr_t)dest < (uintptr_t)source + source_nbytes &&
+        (uintptr_t)source < (uintptr_t)dest + dest_nbytes)
+        return rs_bad_overlap(dest, dest_nbytes, source, source_nbytes);
+    return 0;
 }
 
 /* The three arguments that every transfer has. Zero bytes need a PE only. */

@@ -5,17 +5,6 @@
 #include "api/api.h"
 #include "pgas/collective.h"
 
-/* Both ranges symmetric; nothing to check of nothing. */
-static int check_ranges(struct rs_thread *t, struct rs_job *job, const void *dest, size_t dest_nbytes,
-                        const void *source, size_t source_nbytes)
-{
-    if (dest_nbytes && RS_UNLIKELY(!rs_symmetric(t, job, dest, dest_nbytes)))
-        return rs_bad_symmetric(job, "dest", dest, dest_nbytes);
-    if (source_nbytes && RS_UNLIKELY(!rs_symmetric(t, job, source, source_nbytes)))
-        return rs_bad_symmetric(job, "source", source, source_nbytes);
-    return 0;
-}
-
 static int times(size_t n, size_t by, const char *what, size_t *out)
 {
     if (!__builtin_mul_overflow(n, by, out)) return 0;
@@ -30,7 +19,7 @@ static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, co
     if (!team) return RS_E_ARG;
     int rc = 0;
     if (pe_root < 0 || pe_root >= team->n_pes) rc = rs_bad_pe(job, "pe_root", pe_root, team->n_pes);
-    if (rc == 0) rc = check_ranges(t, job, dest, nelems, source, nelems);
+    if (rc == 0) rc = rs_check_ranges(t, job, dest, nelems, source, nelems, true);
     struct rs_signature signature = {RS_CALL_BROADCASTMEM, RS_KIND_BROADCAST, team->id, {nelems, (uint64_t)pe_root, 0}};
     if (rc == 0) rc = rs_collective_broadcast(team, &signature, dest, source, nelems, pe_root);
     rs_team_put(team);
@@ -55,7 +44,7 @@ static int all_blocks(struct rs_thread *t, uint32_t call, enum rs_kind kind, roc
     if (!team) return RS_E_ARG;
     size_t whole;
     int rc = times(nelems, (size_t)team->n_pes, "nelems", &whole);
-    if (rc == 0) rc = check_ranges(t, job, dest, whole, source, kind == RS_KIND_ALLTOALL ? whole : nelems);
+    if (rc == 0) rc = rs_check_ranges(t, job, dest, whole, source, kind == RS_KIND_ALLTOALL ? whole : nelems, false);
     struct rs_signature signature = {call, kind, team->id, {nelems, 0, 0}};
     if (rc == 0)
         rc = kind == RS_KIND_ALLTOALL ? rs_collective_alltoall(team, &signature, dest, source, nelems)
@@ -90,7 +79,7 @@ static int reduce(struct rs_thread *t, uint32_t call, rocshmem_team_t handle, vo
     if (!team) return RS_E_ARG;
     size_t nbytes;
     int rc = times(nreduce, rs_type_nbytes(type), "nreduce", &nbytes);
-    if (rc == 0) rc = check_ranges(t, job, dest, nbytes, source, nbytes);
+    if (rc == 0) rc = rs_check_ranges(t, job, dest, nbytes, source, nbytes, dest == source);
     struct rs_signature signature = {call, RS_KIND_REDUCE, team->id, {nreduce, type, (uint64_t)op}};
     if (rc == 0) rc = rs_collective_reduce(team, &signature, dest, source, nreduce, type, op);
     rs_team_put(team);

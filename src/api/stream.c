@@ -94,14 +94,6 @@ static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_
     return rc;
 }
 
-static int check_blocks(struct rs_thread *t, struct rs_job *job, const void *dest, const void *source, size_t nbytes)
-{
-    if (nbytes == 0) return 0;
-    if (!rs_symmetric(t, job, dest, nbytes)) return rs_bad_symmetric(job, "dest", dest, nbytes);
-    if (!rs_symmetric(t, job, source, nbytes)) return rs_bad_symmetric(job, "source", source, nbytes);
-    return 0;
-}
-
 static int alltoall(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source, size_t bytes_per_pe,
                     void *stream)
 {
@@ -112,7 +104,7 @@ static int alltoall(struct rs_thread *t, rocshmem_team_t handle, void *dest, con
     size_t whole;
     int rc = __builtin_mul_overflow(bytes_per_pe, (size_t)team->n_pes, &whole)
                  ? rs_fail(RS_E_ARG, "bytes_per_pe %zu times %d PEs overflows", bytes_per_pe, team->n_pes)
-                 : check_blocks(t, job, dest, source, whole);
+                 : rs_check_ranges(t, job, dest, whole, source, whole, false);
     struct rs_signature signature = {RS_CALL_ALLTOALLMEM_ON_STREAM, RS_KIND_ALLTOALL, team->id, {bytes_per_pe, 0, 0}};
     if (rc == 0) rc = rs_stream_alltoall(team, &signature, dest, source, bytes_per_pe, stream);
     rs_team_put(team);
@@ -127,7 +119,7 @@ static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, co
     struct rs_team *team = rs_team_get(job, handle, "team");
     if (!team) return RS_E_ARG;
     int rc = pe_root < 0 || pe_root >= team->n_pes ? rs_bad_pe(job, "pe_root", pe_root, team->n_pes)
-                                                   : check_blocks(t, job, dest, source, nbytes);
+                                                   : rs_check_ranges(t, job, dest, nbytes, source, nbytes, true);
     struct rs_signature signature = {RS_CALL_BROADCASTMEM_ON_STREAM, RS_KIND_BROADCAST, team->id, {nbytes, (uint64_t)pe_root, 0}};
     if (rc == 0) rc = rs_stream_broadcast(team, &signature, dest, source, nbytes, pe_root, stream);
     rs_team_put(team);

@@ -144,7 +144,7 @@ static int enqueue_locked(struct rs_team *team, struct op *op, const struct pull
     uint64_t e = op->e;
     uint64_t *complete = complete_word(team, e);
     size_t n = 0;
-    if (e > RS_STREAM_RING && __atomic_load_n(complete, __ATOMIC_ACQUIRE) + RS_STREAM_RING < e) {
+    if (e > team->stream_base + RS_STREAM_RING && __atomic_load_n(complete, __ATOMIC_ACQUIRE) + RS_STREAM_RING < e) {
         /* The slot is still in use on another stream: go behind that. */
         ops[0] = (struct rs_memop){.kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_GE, .word = complete, .value = e - RS_STREAM_RING};
         RS_TRY(device->ops->batch(device, stream, ops, 1));

@@ -194,7 +194,7 @@ static int split_finish(struct rs_team *parent, const struct offer *offers, int 
     rc = team_make(job, most.next_id, members, slots, size, team_out);
     if (rc < 0) goto done;
     (*team_out)->sequence = most.sequence;
-    (*team_out)->stream_sequence = most.stream_sequence;
+    (*team_out)->stream_sequence = (*team_out)->stream_base = most.stream_sequence;
     pthread_mutex_lock(&job->teams.lock);
     if (job->teams.next_id <= most.next_id) job->teams.next_id = most.next_id + 1;
     table_add_locked(&job->teams, *team_out);

@@ -40,6 +40,7 @@ struct rs_team {
     /* Stream collectives. */
     pthread_mutex_t stream_lock; /* allots stream_sequence and the order of enqueueing */
     uint64_t stream_sequence;
+    uint64_t stream_base; /* where it started; constant */
 
     int refs;       /* under the job's team lock: finds, and the table's own */
     bool destroyed; /* under it */

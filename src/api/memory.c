@@ -224,6 +224,7 @@ int rocshmemx_allocation(const void *ptr, void **base_out, size_t *nbytes_out)
     size_t nbytes;
     uint64_t generation;
     if (!rs_heap_find(&rs_thread_job(rs_self)->heap, ptr, &base, &nbytes, &generation)) return 0;
+    if ((uintptr_t)ptr - base >= nbytes) return 0; /* in the rounding behind it */
     if (base_out) *base_out = (void *)base;
     if (nbytes_out) *nbytes_out = nbytes;
     return 1;

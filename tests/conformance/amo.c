@@ -316,7 +316,7 @@ static void wrong(void)
                  "dest");
     EXPECT_ERROR(rocshmem_int_atomic_inc(NULL, 0), ROCSHMEMX_E_ARG, "rocshmem_int_atomic_inc", "dest");
     EXPECT_ERROR(rocshmem_ctx_long_atomic_swap(ROCSHMEM_CTX_DEFAULT, (long *)(void *)&local, 1, 0),
-                 ROCSHMEMX_E_ARG, "rocshmem_long_atomic_swap", "dest");
+                 ROCSHMEMX_E_ARG, "rocshmem_ctx_long_atomic_swap", "dest");
     rocshmem_barrier_all();
     CHECK_BYTES(word, 64, 0);
     rocshmem_free(word);

@@ -194,10 +194,10 @@ static void wrong(void)
                   "source");
     EXPECT_STATUS(rocshmem_alltoallmem(world, p, q, 65), ROCSHMEMX_E_ARG, "rocshmem_alltoallmem", "dest");
     EXPECT_STATUS(rocshmem_alltoallmem(world, p, q, SIZE_MAX), ROCSHMEMX_E_ARG, "rocshmem_alltoallmem",
-                  "dest");
+                  "18446744073709551615");
     EXPECT_STATUS(rocshmem_fcollectmem(world, p, local, 1), ROCSHMEMX_E_ARG, "rocshmem_fcollectmem",
                   "source");
-    EXPECT_STATUS(rocshmem_fcollectmem(world, p, q, 65), ROCSHMEMX_E_ARG, "rocshmem_fcollectmem", "65");
+    EXPECT_STATUS(rocshmem_fcollectmem(world, p, q, 65), ROCSHMEMX_E_ARG, "rocshmem_fcollectmem", "dest");
     rocshmem_barrier_all();
     CHECK_BYTES(p, 64, 0);
     rocshmem_free(p);

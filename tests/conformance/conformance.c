@@ -52,9 +52,15 @@ static void on_error(const rocshmemx_error_t *error, void *arg)
     if (!caught.wanted) FAIL("unexpected error %d in %s: %s", error->status, error->op, error->text);
 }
 
+static void empty_slot(void)
+{
+    rocshmemx_error_t error;
+    rocshmemx_take_error(&error);
+}
+
 void expect_begin(void)
 {
-    rocshmemx_take_error(NULL);
+    empty_slot();
     caught.wanted = true;
     caught.n = 0;
     caught.last = (rocshmemx_error_t){0};
@@ -83,7 +89,7 @@ void expect_error(const char *file, int line, const char *call, int status, cons
         fail_at(file, line, "%s: the error handler was called %d times", call, caught.n);
     else
         check_error(file, line, call, &caught.last, status, op, words);
-    rocshmemx_take_error(NULL);
+    empty_slot();
 }
 
 void expect_status(const char *file, int line, const char *call, int got, int status, const char *op,

@@ -95,10 +95,10 @@ static void team_range(void)
         char number[16];
         snprintf(number, sizeof number, "%d", n_pes - 1);
         CHECK_EQ(rocshmem_team_create_ctx(team, 0, &ctx), 0);
-        EXPECT_ERROR(rocshmem_ctx_putmem(ctx, p, local, 8, n_pes - 1), ROCSHMEMX_E_ARG, "rocshmem_putmem",
+        EXPECT_ERROR(rocshmem_ctx_putmem(ctx, p, local, 8, n_pes - 1), ROCSHMEMX_E_ARG, "rocshmem_ctx_putmem",
                      "pe", number);
         EXPECT_ERROR(rocshmem_ctx_int_atomic_inc(ctx, (int *)(void *)p, n_pes - 1), ROCSHMEMX_E_ARG,
-                     "rocshmem_int_atomic_inc", "pe", number);
+                     "rocshmem_ctx_int_atomic_inc", "pe", number);
         rocshmem_ctx_destroy(ctx);
     }
     EXPECT_STATUS(rocshmem_team_create_ctx(ROCSHMEM_TEAM_INVALID, 0, &ctx), ROCSHMEMX_E_ARG,
@@ -114,13 +114,14 @@ static void wrong(void)
     rocshmem_ctx_t ctx = ROCSHMEM_CTX_INVALID, unknown = {&unknown, NULL};
     rocshmem_ctx_destroy(ROCSHMEM_CTX_INVALID);
     EXPECT_ERROR(rocshmem_ctx_destroy(ROCSHMEM_CTX_DEFAULT), ROCSHMEMX_E_ARG, "rocshmem_ctx_destroy", "ctx");
-    EXPECT_ERROR(rocshmem_ctx_putmem(ctx, p, local, 8, me), ROCSHMEMX_E_ARG, "rocshmem_putmem", "ctx");
-    EXPECT_ERROR(rocshmem_ctx_putmem(unknown, p, local, 8, me), ROCSHMEMX_E_ARG, "rocshmem_putmem", "ctx");
-    EXPECT_ERROR(rocshmem_ctx_quiet(unknown), ROCSHMEMX_E_ARG, "rocshmem_quiet", "ctx");
+    EXPECT_ERROR(rocshmem_ctx_putmem(ctx, p, local, 8, me), ROCSHMEMX_E_ARG, "rocshmem_ctx_putmem", "ctx");
+    EXPECT_ERROR(rocshmem_ctx_putmem(unknown, p, local, 8, me), ROCSHMEMX_E_ARG, "rocshmem_ctx_putmem",
+                 "ctx");
+    EXPECT_ERROR(rocshmem_ctx_quiet(unknown), ROCSHMEMX_E_ARG, "rocshmem_ctx_quiet", "ctx");
     EXPECT_ERROR(rocshmem_ctx_destroy(unknown), ROCSHMEMX_E_ARG, "rocshmem_ctx_destroy", "ctx");
     CHECK_EQ(rocshmem_ctx_create(0, &ctx), 0);
     rocshmem_ctx_destroy(ctx);
-    EXPECT_ERROR(rocshmem_ctx_fence(ctx), ROCSHMEMX_E_ARG, "rocshmem_fence", "ctx");
+    EXPECT_ERROR(rocshmem_ctx_fence(ctx), ROCSHMEMX_E_ARG, "rocshmem_ctx_fence", "ctx");
     EXPECT_ERROR(rocshmem_ctx_destroy(ctx), ROCSHMEMX_E_ARG, "rocshmem_ctx_destroy", "ctx");
     rocshmem_barrier_all();
     CHECK_BYTES(p, 64, 0);

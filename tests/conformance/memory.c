@@ -73,12 +73,13 @@ static void calloc_zeroes(void)
     rocshmem_free(p);
     unsigned char *q = rocshmem_calloc(1000, 100);
     CHECK(q == p); /* the same block, so it was dirty */
-    CHECK_BYTES(q, 100000, 0);
-    /* zeroed on every PE before any of them returns: what a peer writes now stays */
+    /* zeroed on every PE before any of them returns: what a peer writes at once stays */
     unsigned char one = 1;
     rocshmem_putmem(q + me, &one, 1, right());
     rocshmem_barrier_all();
     CHECK_EQ(q[left()], 1);
+    q[left()] = 0;
+    CHECK_BYTES(q, 100000, 0);
     rocshmem_free(q);
 }
 
@@ -258,11 +259,12 @@ static void ptr_null(void)
     char *p = rocshmem_malloc(100);
     CHECK(rocshmem_ptr(&on_stack, 0) == NULL);
     CHECK(rocshmem_ptr(NULL, 0) == NULL);
-    CHECK(rocshmem_ptr(p, -1) == NULL);
-    CHECK(rocshmem_ptr(p, n_pes) == NULL);
-    CHECK(rocshmem_ptr(p, INT32_MAX) == NULL);
-    rocshmem_free(p);
     CHECK_EQ(rocshmemx_take_error(NULL), 0);
+    EXPECT_ERROR(rocshmem_ptr(p, -1), ROCSHMEMX_E_ARG, "rocshmem_ptr", "pe", "-1");
+    EXPECT_ERROR(rocshmem_ptr(p, n_pes), ROCSHMEMX_E_ARG, "rocshmem_ptr", "pe");
+    EXPECT_ERROR(rocshmem_ptr(p, INT32_MAX), ROCSHMEMX_E_ARG, "rocshmem_ptr", "pe", "2147483647");
+    rocshmem_free(p);
+    CHECK(rocshmem_ptr(p, me) == NULL);
 }
 
 static void allocation_of(void)
@@ -450,7 +452,7 @@ static const struct test_case memory_cases[] = {
     {"thousands_of_blocks_are_fine", many_blocks, 0},
     {"a_block_above_2_GiB_is_ordinary", above_2g, NEEDS_BIG_HEAP},
     {"ptr_loads_and_stores_every_pes_copy", ptr_reaches, 0},
-    {"ptr_is_NULL_for_what_is_not_symmetric_and_for_no_pe", ptr_null, 0},
+    {"ptr_is_NULL_for_what_is_not_symmetric_and_an_error_for_no_pe", ptr_null, 0},
     {"allocation_knows_start_and_size_as_asked", allocation_of, 0},
     {"a_held_block_is_not_reused_until_the_last_release", held_block, 0},
     {"a_hold_on_one_pe_keeps_the_block_on_all", held_on_one_pe, 0},

@@ -353,12 +353,13 @@ static void past_end(void)
     EXPECT_ERROR(rocshmem_int64_put((int64_t *)(void *)p, (int64_t *)(void *)local, 126, right()),
                  ROCSHMEMX_E_ARG, "rocshmem_int64_put", "dest");
     EXPECT_ERROR(rocshmem_int64_put((int64_t *)(void *)p, (int64_t *)(void *)local, (size_t)1 << 61, right()),
-                 ROCSHMEMX_E_ARG, "rocshmem_int64_put", "nelems"); /* times 8 is 0 */
+                 ROCSHMEMX_E_ARG, "rocshmem_int64_put", "dest"); /* times 8 is 0 */
     EXPECT_ERROR(rocshmem_int64_p((int64_t *)(void *)(p + 996), 1, right()), ROCSHMEMX_E_ARG,
                  "rocshmem_int64_p", "dest");
     rocshmem_putmem(p, local, 0, right());
     rocshmem_barrier_all();
     CHECK_BYTES(p, 1000, 0);
+    rocshmem_barrier_all();
     rocshmem_putmem(p, local, 1000, right()); /* the whole of it is fine */
     rocshmem_barrier_all();
     CHECK_BYTES(p, 1000, 1);

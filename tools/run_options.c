@@ -14,7 +14,7 @@
 
 #include "run_options.h"
 
-enum { OPT_TIMEOUT = 256, OPT_ENV, OPT_HEAP, OPT_GRACE, OPT_CHDIR, OPT_BIND, OPT_VERSION, OPT_PREFIX };
+enum { OPT_TIMEOUT = 256, OPT_ENV, OPT_HEAP, OPT_GRACE, OPT_CHDIR, OPT_BIND, OPT_NO_BIND, OPT_VERSION, OPT_PREFIX };
 
 static const struct option long_options[] = {
     {"np", required_argument, NULL, 'n'},
@@ -25,6 +25,7 @@ static const struct option long_options[] = {
     {"heap", required_argument, NULL, OPT_HEAP},
     {"chdir", required_argument, NULL, OPT_CHDIR},
     {"bind", no_argument, NULL, OPT_BIND},
+    {"no-bind", no_argument, NULL, OPT_NO_BIND},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, OPT_VERSION},
@@ -45,7 +46,9 @@ static const char help[] =
     "      --env NAME=VALUE set a variable for the PEs; may be repeated\n"
     "      --heap SIZE      symmetric heap of each PE, suffixes K M G T (sets ROCSHMEM_HEAP_SIZE)\n"
     "      --chdir DIR      run the program in this directory\n"
-    "      --bind           pin PE i to core i modulo the number of cores\n"
+    "      --bind           pin PEs to cores also when there are more PEs than cores (round robin);\n"
+    "                       by default each PE gets an equal share of the cores when there is one for each\n"
+    "      --no-bind        pin nothing\n"
     "  -q, --quiet          do not say why a job failed\n"
     "  -v, --verbose        say which process is which PE, and how each ended\n"
     "      --version        print the version, and end\n"
@@ -129,6 +132,9 @@ static int take(struct run_options *options, int letter, const char *value)
         return -1;
     case OPT_BIND:
         options->bind = true;
+        return -1;
+    case OPT_NO_BIND:
+        options->no_bind = true;
         return -1;
     case OPT_TIMEOUT:
         return take_seconds("--timeout", value, false, &options->timeout_ns);

@@ -15,7 +15,7 @@ enum { RUN_PES_MAX = 32768 }; /* a slip of the finger should not fork a million 
 
 struct run_options {
     int n_pes;
-    bool prefix, bind, quiet, verbose;
+    bool prefix, bind, no_bind, quiet, verbose;
     uint64_t timeout_ns; /* 0: none */
     uint64_t grace_ns;   /* from the first failure to SIGTERM */
     const char *chdir;   /* borrowed from argv, like all strings here; NULL: stay */

@@ -190,7 +190,9 @@ const char *run_spawn_prepare(struct run_spawn *spawn, const struct run_options 
 {
     spawn->argv = options->command;
     raise_nofile(spawn, options->n_pes);
-    if (options->bind && list_cpus(spawn) < 0) return "find the cores to pin to";
+    if (!options->no_bind && list_cpus(spawn) < 0) return "find the cores to pin to";
+    spawn->n_pes = options->n_pes;
+    if (!options->bind && options->n_pes > spawn->n_cpus) spawn->n_cpus = 0; /* the kernel shares cores better than we could */
     if (make_environment(spawn, options, socket_name) < 0) return "make the environment of the PEs";
     spawn->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return spawn->null_fd < 0 ? "open /dev/null" : NULL;
@@ -276,9 +278,14 @@ pid_t run_spawn_pe(struct run_spawn *spawn, int pe, const int outputs[2], bool *
     name_rank(spawn, pe);
     if (spawn->n_cpus > 0) {
         const int bits = CHAR_BIT * (int)sizeof(spawn->cpu_words[0]);
-        int cpu = spawn->cpus[pe % spawn->n_cpus];
         memset(spawn->cpu_words, 0, sizeof(spawn->cpu_words));
-        spawn->cpu_words[cpu / bits] = 1ul << (cpu % bits);
+        int first = pe % spawn->n_cpus, end = first + 1; /* round robin, or an equal share of neighbours */
+        if (spawn->n_pes <= spawn->n_cpus) {
+            first = (int)((long)pe * spawn->n_cpus / spawn->n_pes);
+            end = (int)((long)(pe + 1) * spawn->n_cpus / spawn->n_pes);
+        }
+        for (int i = first; i < end; i++)
+            spawn->cpu_words[spawn->cpus[i] / bits] |= 1ul << (spawn->cpus[i] % bits);
     }
     pid_t pid = fork_pe(spawn, pe, outputs, &failure);
     *is_exec_out = failure.is_exec;

@@ -29,9 +29,10 @@ struct run_spawn {
     char rank_texts[3][40]; /* the PE's own, rewritten for each PE */
     sigset_t mask;          /* as we were started with */
     struct rlimit nofile;   /* the same; its value for the PEs, while we may have raised ours */
+    int n_pes;
     int n_cpus;             /* 0: no pinning */
     int *cpus;              /* owned: the cores that this process may use */
-    unsigned long cpu_words[RUN_CPU_WORDS]; /* the PE's core, rewritten for each PE */
+    unsigned long cpu_words[RUN_CPU_WORDS]; /* the PE's cores, rewritten for each PE */
 };
 
 /* Start the guardian: a process that leads the PEs' group and kills it once the launcher is gone. mask is

@@ -37,6 +37,8 @@ int rs_os_recv_all(int socket, void *data, size_t nbytes, uint64_t deadline_ns);
 uint64_t rs_os_now_ns(void); /* monotonic */
 void rs_os_random(void *out, size_t nbytes);
 int rs_os_cpus(void);                        /* cores this process may run on, at least 1 */
+/* The same as a set: bit i of words is core i; cores above 1024 are left out. */
+void rs_os_cpu_set(uint64_t words[16]);
 uint64_t rs_os_start_time(pid_t pid);        /* clock ticks since boot, 0 when there is no such process */
 int rs_os_pidfd(pid_t pid);                  /* descriptor, or negative without a message (old kernel, no process) */
 bool rs_os_pid_alive(pid_t pid, uint64_t start_time);

@@ -251,7 +251,7 @@ bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size
     if (!rs_heap_contains(heap, p)) return false;
     pthread_mutex_lock(&heap->lock);
     struct rs_allocation *a = around_locked(heap, (uintptr_t)p - heap->base);
-    bool found = a && !a->freed;
+    bool found = a && !a->freed && (uintptr_t)p - heap->base - a->offset < a->nbytes;
     if (found) {
         *base_out = heap->base + a->offset;
         *nbytes_out = a->nbytes;

@@ -32,7 +32,7 @@ struct rs_job *_Atomic rs_job_current;
 struct hello {
     uint64_t host, heap_nbytes, nonce;
     uint32_t layout_version, max_teams;
-    int32_t cpus, pid;
+    uint64_t cpus[16]; /* that this PE may run on, as a set */
 };
 /* And last. */
 struct outcome {
@@ -100,7 +100,7 @@ static uint64_t host_of(const struct rs_config *config)
 static int agree(struct rs_job *job, const struct hello *hellos)
 {
     const struct hello *zero = &hellos[0];
-    int cpus = zero->cpus;
+    uint64_t cpus[16] = {0};
     for (int pe = 0; pe < job->n_pes; pe++) {
         const struct hello *h = &hellos[pe];
         if (h->layout_version != LAYOUT_VERSION)
@@ -114,11 +114,13 @@ static int agree(struct rs_job *job, const struct hello *hellos)
                               "ROCSHMEM_HEAP_SIZE differs: PE 0 has %" PRIu64 " bytes, PE %d has %" PRIu64 "; set it alike",
                               zero->heap_nbytes, pe, h->heap_nbytes);
         if (h->max_teams > job->config.max_teams) job->config.max_teams = h->max_teams;
-        if (h->cpus < cpus) cpus = h->cpus;
+        for (int i = 0; i < 16; i++) cpus[i] |= h->cpus[i];
     }
+    int n_cpus = 0; /* of all PEs together: each may be bound to a share */
+    for (int i = 0; i < 16; i++) n_cpus += __builtin_popcountll(cpus[i]);
     job->my_local = job->my_pe;
     job->n_local = job->n_pes;
-    job->watch.spin_count = job->n_local > cpus ? 0 : (uint32_t)job->config.spin_count;
+    job->watch.spin_count = job->n_local > n_cpus && n_cpus > 0 ? 0 : (uint32_t)job->config.spin_count;
     return 0;
 }
 
@@ -254,7 +256,8 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
 {
     struct hello mine = {.host = host_of(&job->config), .heap_nbytes = job->config.heap_nbytes,
                          .layout_version = LAYOUT_VERSION, .max_teams = (uint32_t)job->config.max_teams,
-                         .cpus = rs_os_cpus(), .pid = getpid()};
+                         };
+    rs_os_cpu_set(mine.cpus);
     struct hello *hellos = calloc((size_t)job->n_pes, sizeof *hellos);
     if (!hellos) return rs_fail(RS_E_NOMEM, "no memory to start %d PEs", job->n_pes);
     rs_os_random(&mine.nonce, sizeof mine.nonce);

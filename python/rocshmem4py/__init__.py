@@ -11,53 +11,6 @@ from __future__ import annotations
 # Type checkers take TYPE_CHECKING for true; importing typing would double the time this import takes.
 TYPE_CHECKING = False
 
-try:
-    import _rocshmem4py
-    from _rocshmem4py import *  # noqa: F403  (every public name of the extension is one of ours)
-except ImportError as _error:
-    raise ImportError(
-        f"rocshmem4py could not load its extension _rocshmem4py: {_error}; if it is missing, install the package again "
-        "for this Python, and if a shared library was not found, put the folder of librocshmem.so on LD_LIBRARY_PATH",
-        name="_rocshmem4py",
-        path=getattr(_error, "path", None),
-    ) from _error
-
-from .buffer import (  # noqa: E402
-    SymmetricBuffer as SymmetricBuffer,
-    rocshmem_create_buffer as rocshmem_create_buffer,
-    rocshmem_get_heap_bases as rocshmem_get_heap_bases,
-    rocshmem_get_peer_buffer as rocshmem_get_peer_buffer,
-    rocshmem_get_peer_ptr_table as rocshmem_get_peer_ptr_table,
-)
-from .teams import (  # noqa: E402
-    ROCSHMEM_TEAM_INVALID as ROCSHMEM_TEAM_INVALID,
-    ROCSHMEM_TEAM_SHARED as ROCSHMEM_TEAM_SHARED,
-    ROCSHMEM_TEAM_WORLD as ROCSHMEM_TEAM_WORLD,
-    _drain_live_teams as _drain_live_teams,
-    rocshmem_team_destroy as rocshmem_team_destroy,
-    rocshmem_team_split_strided as rocshmem_team_split_strided,
-)
-
-if TYPE_CHECKING:
-    from .launch import (
-        _populate_torch_env_from_mpi as _populate_torch_env_from_mpi,
-        _set_hip_device_from_env as _set_hip_device_from_env,
-        finalize_with_mpi as finalize_with_mpi,
-        finalize_with_torch as finalize_with_torch,
-        init_rocshmem_by_uniqueid as init_rocshmem_by_uniqueid,
-        init_with_mpi as init_with_mpi,
-        init_with_torch as init_with_torch,
-        set_hip_device_from_env as set_hip_device_from_env,
-    )
-
-    _rocshmem_initialized: bool
-
-__version__: str = _rocshmem4py.rocshmemx_version()
-__author__ = "The rocshmem4py authors"
-
-#: Handles of the teams made by rocshmem_team_split_strided and not destroyed yet.
-_live_teams: set[int] = set()
-
 #: The functions of the host API, in the order of the C header; the atomics are in _AMO_NAMES.
 _HOST_API_BINDINGS: tuple[str, ...] = (
     "hip_device_synchronize",
@@ -108,6 +61,58 @@ _HOST_API_BINDINGS: tuple[str, ...] = (
     "rocshmem_team_translate_pe",
 )
 
+try:
+    import _rocshmem4py
+    from _rocshmem4py import *  # noqa: F403  (every public name of the extension is one of ours)
+
+    _missing = [_name for _name in _HOST_API_BINDINGS if not hasattr(_rocshmem4py, _name)]
+    if _missing:
+        raise ImportError(f"{_rocshmem4py.__file__} is of another version, it lacks {', '.join(_missing)}")
+except ImportError as _error:
+    raise ImportError(
+        f"rocshmem4py could not load its extension _rocshmem4py: {_error}; if it is missing or old, install the "
+        "package again for this Python and look for another one on PYTHONPATH; if a shared library was not found, put "
+        "the folder of librocshmem.so on LD_LIBRARY_PATH",
+        name="_rocshmem4py",
+        path=getattr(_error, "path", None),
+    ) from _error
+
+from .buffer import (  # noqa: E402
+    SymmetricBuffer as SymmetricBuffer,
+    rocshmem_create_buffer as rocshmem_create_buffer,
+    rocshmem_get_heap_bases as rocshmem_get_heap_bases,
+    rocshmem_get_peer_buffer as rocshmem_get_peer_buffer,
+    rocshmem_get_peer_ptr_table as rocshmem_get_peer_ptr_table,
+)
+from .teams import (  # noqa: E402
+    ROCSHMEM_TEAM_INVALID as ROCSHMEM_TEAM_INVALID,
+    ROCSHMEM_TEAM_SHARED as ROCSHMEM_TEAM_SHARED,
+    ROCSHMEM_TEAM_WORLD as ROCSHMEM_TEAM_WORLD,
+    _drain_live_teams as _drain_live_teams,
+    rocshmem_team_destroy as rocshmem_team_destroy,
+    rocshmem_team_split_strided as rocshmem_team_split_strided,
+)
+
+if TYPE_CHECKING:
+    from .launch import (
+        _populate_torch_env_from_mpi as _populate_torch_env_from_mpi,
+        _set_hip_device_from_env as _set_hip_device_from_env,
+        finalize_with_mpi as finalize_with_mpi,
+        finalize_with_torch as finalize_with_torch,
+        init_rocshmem_by_uniqueid as init_rocshmem_by_uniqueid,
+        init_with_mpi as init_with_mpi,
+        init_with_torch as init_with_torch,
+        set_hip_device_from_env as set_hip_device_from_env,
+    )
+
+    _rocshmem_initialized: bool
+
+__version__: str = _rocshmem4py.rocshmemx_version()
+__author__ = "The rocshmem4py authors"
+
+#: Handles of the teams made by rocshmem_team_split_strided and not destroyed yet.
+_live_teams: set[int] = set()
+
 #: Every atomic of the extension: rocshmem_<type>_atomic_<op>.
 _AMO_NAMES: tuple[str, ...] = tuple(sorted(_name for _name in dir(_rocshmem4py) if "_atomic_" in _name))
 
@@ -122,16 +127,6 @@ _LAUNCH_NAMES = (
     "_set_hip_device_from_env",
     "_populate_torch_env_from_mpi",
 )
-
-_missing = [_name for _name in _HOST_API_BINDINGS if not hasattr(_rocshmem4py, _name)]
-if _missing or not _AMO_NAMES:
-    raise ImportError(
-        f"the extension {_rocshmem4py.__file__} lacks {', '.join(_missing) or 'the atomics'}: this _rocshmem4py "
-        "belongs to another version of rocshmem4py; install the package again, and look for an older one on PYTHONPATH "
-        "and LD_LIBRARY_PATH",
-        name="_rocshmem4py",
-    )
-
 
 # A type checker reads the imports above and the extension's stub; these would hide mistakes from it.
 if not TYPE_CHECKING:

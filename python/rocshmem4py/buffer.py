@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 
+import _rocshmem4py as _ext
 import rocshmem4py
 from _rocshmem4py import ROCSHMEMX_E_STATE, RocshmemError, _Memory
 
@@ -99,7 +100,8 @@ class SymmetricBuffer(_Memory):
         Source: rocshmem_free."""
         if self._freed:
             return
-        if self.own_data and self.ptr and not self._stale:
+        earlier_job = self._stale and _ext.rocshmemx_initialized()  # its address may be another buffer's now
+        if self.own_data and self.ptr and not earlier_job:
             try:
                 rocshmem4py.rocshmem_free(self.ptr)
             except RocshmemError as error:
@@ -176,8 +178,9 @@ class SymmetricBuffer(_Memory):
         except ImportError as error:
             raise ImportError("SymmetricBuffer.view needs NumPy for this dtype; pip install numpy") from error
         kind = np.dtype("u1" if dtype is None else dtype)
-        memory = memoryview(self)
-        return np.ndarray(self._exact_shape(kind, kind.itemsize, shape), kind, buffer=memory)
+        exact = self._exact_shape(kind, kind.itemsize, shape)
+        # asarray keeps the memoryview, and so the export, while the array lives; ndarray(buffer=...) would not.
+        return np.asarray(memoryview(self)).view(kind).reshape(exact)
 
     def _torch_view(self, torch: Any, dtype: Any, shape: int | tuple[int, ...]) -> Any:
         exact = self._exact_shape(dtype, dtype.itemsize, shape)

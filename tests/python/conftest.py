@@ -199,7 +199,8 @@ def start_job(
     port = str(free_port())
     processes = []
     for i in range(n if launcher == "env" else 1):
-        extra: dict[str, str | None] = dict(launcher_env)
+        # Unbuffered, a print leaves in parts and lines of PEs mix; buffered, print(..., flush=True) is one write.
+        extra: dict[str, str | None] = {"PYTHONUNBUFFERED": None, **launcher_env}
         if launcher == "env":
             extra |= {"RANK": str(i), "LOCAL_RANK": str(i), "WORLD_SIZE": str(n), "LOCAL_WORLD_SIZE": str(n)}
             extra |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
@@ -252,6 +253,7 @@ def _run_job(
         program: a path ending in ``.py``; or a Python source text (dedented, more than one line); or a function,
             whose source is run with ``args`` as strings (it imports what it needs itself); or a list, the whole
             command without launcher.
+            What it must show although it is killed later, it prints with flush=True.
         args: arguments of the program.
         launcher: "rocshmem-run", "torchrun", "mpirun", "mpiexec", "env" (n processes with torch's variables, no
             launcher) or "none" (one process, no variables). Skips the test when torch or MPI is not installed.

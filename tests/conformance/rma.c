@@ -3,6 +3,7 @@
  * Blocking and non-blocking transfers of bytes and of every type: all sizes and alignments, to every PE.
  */
 #include <math.h>
+#include <sys/mman.h>
 
 #include "conformance.h"
 
@@ -396,9 +397,14 @@ static void above_2g(void)
     CHECK(p != NULL);
     if (!p) return;
     rocshmem_barrier_all();
-    if (me == 0) { /* untouched pages cost nothing to read from; the write touches 2 GiB once */
-        fill(p + nbytes - 100, 100, 5);
-        rocshmem_putmem(p, p, nbytes, n_pes - 1);
+    if (me == 0) {
+        unsigned char *zeros =
+            mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        CHECK(zeros != MAP_FAILED);
+        madvise(zeros, nbytes, MADV_HUGEPAGE); /* one page of zeros, mapped over and over */
+        fill(zeros + nbytes - 100, 100, 5);
+        rocshmem_putmem(p, zeros, nbytes, n_pes - 1);
+        munmap(zeros, nbytes);
     }
     rocshmem_barrier_all();
     if (me == n_pes - 1) {

@@ -8,7 +8,7 @@ OverflowError, what the runtime refuses a RocshmemArgumentError; all name functi
 
 from typing import Final, NoReturn, Protocol, SupportsFloat, SupportsIndex, TypeAlias, final, type_check_only
 
-from typing_extensions import CapsuleType, Self
+from typing_extensions import CapsuleType, Self, disjoint_base
 
 # --- what arguments may be ---------------------------------------------------------------------------------------
 
@@ -54,6 +54,7 @@ class TeamConfig:
     num_contexts: int
     """Contexts wanted: a hint, they are not limited here."""
 
+@disjoint_base
 class _Memory:
     """Address and size of memory, offered without a copy; the base of rocshmem4py.SymmetricBuffer.
 

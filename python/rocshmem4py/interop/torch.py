@@ -12,8 +12,6 @@ were handed to a call are kept alive until the stream has passed it.
 
 from __future__ import annotations
 
-from weakref import WeakValueDictionary
-
 import _rocshmem4py as _ext
 import rocshmem4py
 
@@ -46,9 +44,6 @@ __all__ = [
     "put",
 ]
 
-#: The buffers behind create_tensor's tensors, by address. Weak: the tensors own them.
-_buffers: WeakValueDictionary[int, SymmetricBuffer] = WeakValueDictionary()
-
 #: Tensors of calls that a host stream may not have passed yet, by stream.
 _in_flight: dict[Any, list[Tensor]] = {}
 
@@ -74,8 +69,10 @@ def _check_symmetric(function: str, **tensors: Tensor) -> None:
         start, nbytes = tensor.data_ptr(), _nbytes(tensor)
         found = _ext.rocshmemx_allocation(start) if nbytes else (start, 0)
         if found is None or start + nbytes > found[0] + found[1]:
+            if not _ext.rocshmemx_initialized():
+                rocshmem4py.rocshmem_ptr(start, 0)  # raises what any call outside a job raises
             raise ValueError(
-                f"{function}: {name} (address {start:#x}, {nbytes} bytes, {tensor.device}) is not symmetric; "
+                f"{function}: {name} (address {start:#x}, {nbytes} bytes, {tensor.device}) is not symmetric, or freed; "
                 "make it with create_tensor, or as a view of a SymmetricBuffer"
             )
 
@@ -144,38 +141,35 @@ def create_tensor(shape: int | Sequence[int], dtype: torch.dtype) -> Tensor:
         if extent < 0:
             raise ValueError(f"create_tensor: shape is {extents}; an extent cannot be negative")
         nbytes *= extent
-    buffer = rocshmem4py.rocshmem_create_buffer(nbytes)
-    if buffer.ptr:
-        _buffers[buffer.ptr] = buffer
-    return _as_tensor(buffer, dtype, extents)
+    return _as_tensor(rocshmem4py.rocshmem_create_buffer(nbytes), dtype, extents)
 
 
 def _as_tensor(buffer: SymmetricBuffer, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:
-    flat: Tensor = from_dlpack(buffer)  # the capsule owns a reference to the buffer
+    flat: Tensor = from_dlpack(buffer)  # the allocation is dropped when the last tensor is gone
     return flat.view(dtype).reshape(shape)
 
 
 def free_tensor(tensor: Tensor) -> None:
-    """Free the memory of a tensor of create_tensor. Collective over all PEs, in one order.
+    """Free the allocation that a tensor begins. Collective over all PEs, in one order.
 
-    The tensor, and every view of it, stays readable: the memory is reused when the last one is gone.
+    The tensor, and every view of it, stays valid: the memory is reused when the last one is gone.
     Args:
-        tensor: the tensor, or a view that begins where it begins. Without elements: nothing happens.
+        tensor: made by create_tensor, or a view that begins where it begins. Without elements: nothing happens.
     Raises:
-        ValueError: not made by create_tensor, freed before, or a view from the middle of one.
-        RocshmemError: another PE died or is in another call.
+        ValueError: not symmetric, freed before, or a view that begins inside an allocation.
+        RocshmemError: called before rocshmem_init, or another PE died or is in another call.
     Source: rocshmem_free."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"free_tensor: tensor must be a torch.Tensor, not {type(tensor).__name__}")
     if tensor.numel() == 0:
         return
-    buffer = _buffers.get(tensor.data_ptr())
-    if buffer is None or buffer._freed:
+    _check_symmetric("free_tensor", tensor=tensor)
+    found = _ext.rocshmemx_allocation(tensor.data_ptr())
+    if found is None or found[0] != tensor.data_ptr():
         raise ValueError(
-            f"free_tensor: the tensor at {tensor.data_ptr():#x} was not made by create_tensor, begins inside such a "
-            "tensor, or is freed; free a SymmetricBuffer with its own free()"
+            f"free_tensor: the tensor begins at {tensor.data_ptr():#x}, inside an allocation; free the whole tensor"
         )
-    buffer.free()
+    rocshmem4py.rocshmem_free(found[0])
 
 
 def get_peer_tensor(tensor: Tensor, peer: int) -> Tensor:

@@ -101,13 +101,14 @@ class SymmetricBuffer(_Memory):
         if self._freed:
             return
         earlier_job = self._stale and _ext.rocshmemx_initialized()  # its address may be another buffer's now
-        if self.own_data and self.ptr and not earlier_job:
+        ptr = self.ptr
+        self._mark_freed()  # first: so that the block is free at once, unless somebody else holds a view
+        if self.own_data and ptr and not earlier_job:
             try:
-                rocshmem4py.rocshmem_free(self.ptr)
+                rocshmem4py.rocshmem_free(ptr)
             except RocshmemError as error:
                 if error.status != ROCSHMEMX_E_STATE:  # no job: there is nothing to free
                     raise
-        self._mark_freed()
 
     def get_remote_ptr(self, pe: SupportsIndex) -> int:
         """The address through which this PE can load and store the buffer of ``pe``; 0 where there is no such path.

@@ -210,10 +210,12 @@ def exchange(how: str) -> None:
         rst.barrier_all()
         rs.hip_device_synchronize()
         assert dst[:, 0].tolist() == [10 * pe + me for pe in range(n)], dst
+    rs.rocshmem_barrier_all()  # all have looked at dst
     rst.broadcast(world, dst[:1], src[:1], n - 1)
     rst.barrier_all()
     rs.hip_device_synchronize()
     assert dst[0, 0] == 10 * (n - 1)
+    rs.rocshmem_barrier_all()
     for pe in range(n):
         assert rst.get_peer_tensor(src, pe)[0, 0] == 10 * pe
         rst.put(dst[me], src[pe], pe)

@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* Every status of the runtime: X(name, value, text). 0 is success. Functions of the API that return a status return
- * one of these, or 0. */
+/* Every status of the runtime: X(name, value, text). 0 is success. Functions of the API that return a status
+ * return one of these, or 0. */
 /* clang-format off */
 #define ROCSHMEMX_STATUSES(X)                                                            \
     X(ARG,         -1,  "an argument is wrong")                                          \
@@ -52,9 +52,9 @@ typedef void (*rocshmemx_error_handler_t)(const rocshmemx_error_t *error, void *
 /** Replace the handler that is called when a function without a status result fails.
  *  handler  NULL restores the default: print the message on stderr, end the job with status 1
  *  arg      handed to each call of handler
- *  Local, process-wide, allowed before rocshmem_init. The handler runs in the failing thread; when it returns, the
- *  function that failed returns too (a fetch gives 0), having changed nothing.
- *  Source: extension. Since 0.1. */
+ *  Local, process-wide, allowed before rocshmem_init. The handler runs in the failing thread; when it
+ * returns, the function that failed returns too (a fetch gives 0), having changed nothing. Source: extension.
+ * Since 0.1. */
 ROCSHMEM_API void rocshmemx_set_error_handler(rocshmemx_error_handler_t handler, void *arg);
 
 /** Take this thread's last failure out of its slot.
@@ -64,14 +64,14 @@ ROCSHMEM_API void rocshmemx_set_error_handler(rocshmemx_error_handler_t handler,
  *  Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_take_error(rocshmemx_error_t *error_out);
 
-/** The constant text for a status, for example "an argument is wrong"; "unknown status" for others. Never NULL.
- *  Source: extension. Since 0.1. */
+/** The constant text for a status, for example "an argument is wrong"; "unknown status" for others. Never
+ * NULL. Source: extension. Since 0.1. */
 ROCSHMEM_API const char *rocshmemx_status_text(int status);
 
 /** Let a language runtime run its signal handlers inside our waits.
- *  hook  called every few milliseconds by a thread that waits; non-zero ends the wait with INTERRUPTED; NULL removes it
- *  Local, process-wide. Interrupting a collective breaks the job: later collectives fail on every PE and say so.
- *  Source: extension. Since 0.1. */
+ *  hook  called every few milliseconds by a thread that waits; non-zero ends the wait with INTERRUPTED; NULL
+ * removes it Local, process-wide. Interrupting a collective breaks the job: later collectives fail on every
+ * PE and say so. Source: extension. Since 0.1. */
 ROCSHMEM_API void rocshmemx_set_interrupt_hook(int (*hook)(void *arg), void *arg);
 
 /** 1 between rocshmem_init and rocshmem_finalize, else 0. Any thread, any time.
@@ -90,33 +90,33 @@ ROCSHMEM_API const char *rocshmemx_device_name(void);
  *  Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_device_ordinal(void);
 
-/** Wait for all work this process enqueued on the current device; on the host device: drain every host stream.
- *  Allowed before init (does nothing then). Errors: what the enqueued operations failed with -> error handler.
- *  Source: extension (upstream's Python hip_device_synchronize). Since 0.1. */
+/** Wait for all work this process enqueued on the current device; on the host device: drain every host
+ * stream. Allowed before init (does nothing then). Errors: what the enqueued operations failed with -> error
+ * handler. Source: extension (upstream's Python hip_device_synchronize). Since 0.1. */
 ROCSHMEM_API void rocshmemx_device_synchronize(void);
 
 /** Make the GPU of this PE current: LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, SLURM_LOCALID,
  *  FLUX_TASK_LOCAL_ID, PALS_LOCAL_RANKID (the first that is set), modulo the number of devices.
- *  Without a GPU, or without such a variable, nothing happens. Returns 0, or a status (a variable that is no number).
- *  Source: extension (upstream's Python set_hip_device_from_env). Since 0.1. */
+ *  Without a GPU, or without such a variable, nothing happens. Returns 0, or a status (a variable that is no
+ * number). Source: extension (upstream's Python set_hip_device_from_env). Since 0.1. */
 ROCSHMEM_API int rocshmemx_set_device_from_env(void);
 
 /** Create an in-order queue of work on the host device.
  *  stream_out  receives a handle, to be given to the _on_stream functions
  *  Local. Returns 0 or a status. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_stream_create(void **stream_out);
-/** Wait for a host stream's work, then give its handle back. 0 or a status (ARG: unknown stream, or the default one).
- *  Source: extension. Since 0.1. */
+/** Wait for a host stream's work, then give its handle back. 0 or a status (ARG: unknown stream, or the
+ * default one). Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_stream_destroy(void *stream);
-/** Wait for all work enqueued on a stream before the call; NULL is the default stream. 0, or the status the first
- *  failed operation left. Source: extension. Since 0.1. */
+/** Wait for all work enqueued on a stream before the call; NULL is the default stream. 0, or the status the
+ * first failed operation left. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_stream_synchronize(void *stream);
 /** 1 when a stream has no work left, 0 when it has, negative status for an unknown stream. Never blocks.
  *  Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_stream_query(void *stream);
 
-/** Bytes of one PE's symmetric heap: all, in use (with rounding), and the largest block that malloc could give now.
- *  Any pointer may be NULL. 0 or STATE. Source: extension. Since 0.1. */
+/** Bytes of one PE's symmetric heap: all, in use (with rounding), and the largest block that malloc could
+ * give now. Any pointer may be NULL. 0 or STATE. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_heap_info(size_t *nbytes_out, size_t *used_out, size_t *largest_free_out);
 
 /** Keep the memory of one allocation from being reused, and its window mapped, for as long as the hold lives.
@@ -124,13 +124,13 @@ ROCSHMEM_API int rocshmemx_heap_info(size_t *nbytes_out, size_t *used_out, size_
  *  hold_out  receives an opaque handle for rocshmemx_release
  *  Local, thread safe. 0 or ARG. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_hold(const void *ptr, void **hold_out);
-/** End a hold. Local, thread safe, never blocks, allowed after rocshmem_finalize (the last hold unmaps the window).
- *  NULL is a no-op. Source: extension. Since 0.1. */
+/** End a hold. Local, thread safe, never blocks, allowed after rocshmem_finalize (the last hold unmaps the
+ * window). NULL is a no-op. Source: extension. Since 0.1. */
 ROCSHMEM_API void rocshmemx_release(void *hold);
-/** Declare that this PE will not use an allocation any more, without a collective call: the block is released by the
- *  first world malloc, calloc, align, free or finalize after every PE has dropped it.
- *  ptr  the address malloc gave. Local, thread safe, never blocks. A second drop, or a freed block: no-op.
- *  Source: extension. Since 0.1. */
+/** Declare that this PE will not use an allocation any more, without a collective call: the block is released
+ * by the first world malloc, calloc, align, free or finalize after every PE has dropped it. ptr  the address
+ * malloc gave. Local, thread safe, never blocks. A second drop, or a freed block: no-op. Source: extension.
+ * Since 0.1. */
 ROCSHMEM_API void rocshmemx_drop(void *ptr);
 /** The allocation that an address of this PE's own window lies in: its start and its size in bytes as asked.
  *  Returns 1, or 0 when there is none. Source: extension. Since 0.1. */
@@ -138,24 +138,25 @@ ROCSHMEM_API int rocshmemx_allocation(const void *ptr, void **base_out, size_t *
 
 /** What this PE sent and fetched since init or rocshmem_reset_stats. */
 typedef struct {
-    uint64_t puts, put_nbytes;   /* put, put_signal, p: host and on-stream forms */
-    uint64_t gets, get_nbytes;   /* get, g */
-    uint64_t amos;               /* atomic operations, signal operations without data */
-    uint64_t waits, collectives; /* waits on local words; barriers, syncs and data collectives (0 towards one PE) */
+    uint64_t puts, put_nbytes; /* put, put_signal, p: host and on-stream forms */
+    uint64_t gets, get_nbytes; /* get, g */
+    uint64_t amos;             /* atomic operations, signal operations without data */
+    uint64_t waits,
+        collectives; /* waits on local words; barriers, syncs and data collectives (0 towards one PE) */
 } rocshmemx_stats_t;
 /** Read the always-on counters.
  *  pe  a peer, or -1 for the sum over all
  *  Local. 0 or a status. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_get_stats(int pe, rocshmemx_stats_t *stats_out);
 
-/** Write the state of every PE of this host (its current or last call, how long it has waited, for whom) to a file
- *  descriptor. What SIGUSR1, a time-out and rocshmem-run --timeout print. 0 or a status.
- *  Source: extension. Since 0.1. */
+/** Write the state of every PE of this host (its current or last call, how long it has waited, for whom) to a
+ * file descriptor. What SIGUSR1, a time-out and rocshmem-run --timeout print. 0 or a status. Source:
+ * extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_dump_state(int fd);
 
-/** Print facts about this library and machine (versions, devices, transports, launcher, variables) to a descriptor.
- *  what  NULL or "all"; "environment" (docs/environment.md); "support" (docs/support.md)
- *  Allowed before init. 0 or ARG. Source: extension. Since 0.1. */
+/** Print facts about this library and machine (versions, devices, transports, launcher, variables) to a
+ * descriptor. what  NULL or "all"; "environment" (docs/environment.md); "support" (docs/support.md) Allowed
+ * before init. 0 or ARG. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_print_info(int fd, const char *what);
 
 /** Serve a unique id's rendezvous from a process that is no PE, such as a launcher.

@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * The atomic matrix. One function, folded by the compiler for each constant operation and width; host windows are reached with
- * C11 atomics, so host calls and stream operations of all PEs are atomic against each other.
+ * The atomic matrix. One function, folded by the compiler for each constant operation and width; host windows
+ * are reached with C11 atomics, so host calls and stream operations of all PEs are atomic against each other.
  */
 #include "api/api.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-#define ON(T)                                                                                                          \
-    ALWAYS_INLINE T on_##T(enum rs_amo_op op, T *word, T value, T cond)                                                \
-    {                                                                                                                  \
-        switch (op) {                                                                                                  \
-        case RS_AMO_FETCH: return __atomic_load_n(word, __ATOMIC_ACQUIRE);                                             \
-        case RS_AMO_SET: __atomic_store_n(word, value, __ATOMIC_RELEASE); return 0;                                    \
-        case RS_AMO_SWAP: return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);                                   \
-        case RS_AMO_COMPARE_SWAP:                                                                                      \
-            __atomic_compare_exchange_n(word, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                \
-            return cond;                                                                                               \
-        case RS_AMO_ADD: return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                                     \
-        case RS_AMO_AND: return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);                                     \
-        case RS_AMO_OR: return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);                                       \
-        default: return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);                                             \
-        }                                                                                                              \
+#define ON(T)                                                                                                \
+    ALWAYS_INLINE T on_##T(enum rs_amo_op op, T *word, T value, T cond)                                      \
+    {                                                                                                        \
+        switch (op) {                                                                                        \
+        case RS_AMO_FETCH:                                                                                   \
+            return __atomic_load_n(word, __ATOMIC_ACQUIRE);                                                  \
+        case RS_AMO_SET:                                                                                     \
+            __atomic_store_n(word, value, __ATOMIC_RELEASE);                                                 \
+            return 0;                                                                                        \
+        case RS_AMO_SWAP:                                                                                    \
+            return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);                                       \
+        case RS_AMO_COMPARE_SWAP:                                                                            \
+            __atomic_compare_exchange_n(word, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
+            return cond;                                                                                     \
+        case RS_AMO_ADD:                                                                                     \
+            return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                                        \
+        case RS_AMO_AND:                                                                                     \
+            return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);                                        \
+        case RS_AMO_OR:                                                                                      \
+            return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);                                         \
+        default:                                                                                             \
+            return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);                                        \
+        }                                                                                                    \
     }
 ON(uint32_t)
 ON(uint64_t)
@@ -35,9 +43,11 @@ ALWAYS_INLINE int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, 
     if (RS_UNLIKELY(rc < 0)) return rc;
     const struct rs_route *route = &job->routes[pe];
     rs_count(&t->counters.peers[pe].amos, 1);
-    if (RS_UNLIKELY(!route->cpu)) return route->ops->amo(route, op, (void *)(uintptr_t)dest, width, value, cond, old_out);
+    if (RS_UNLIKELY(!route->cpu))
+        return route->ops->amo(route, op, (void *)(uintptr_t)dest, width, value, cond, old_out);
     void *there = (char *)(uintptr_t)dest + route->shift;
-    *old_out = width == 4 ? on_uint32_t(op, there, (uint32_t)value, (uint32_t)cond) : on_uint64_t(op, there, value, cond);
+    *old_out = width == 4 ? on_uint32_t(op, there, (uint32_t)value, (uint32_t)cond)
+                          : on_uint64_t(op, there, value, cond);
     return 0;
 }
 
@@ -73,89 +83,91 @@ ALWAYS_INLINE uint64_t bits_of(const void *value, size_t width)
 }
 
 #define CALL_(OP, name) RS_CALL_TYPED(RS_CALL_AMO_##OP, RS_TYPE_##name)
-#define RETURN_OLD(T, expression)                                                                                      \
-    uint64_t old_ = (expression);                                                                                      \
-    uint32_t narrow_ = (uint32_t)old_;                                                                                 \
-    T result_;                                                                                                         \
-    memcpy(&result_, sizeof(T) == 4 ? (const void *)&narrow_ : (const void *)&old_, sizeof(T));                        \
+#define RETURN_OLD(T, expression)                                                                            \
+    uint64_t old_ = (expression);                                                                            \
+    uint32_t narrow_ = (uint32_t)old_;                                                                       \
+    T result_;                                                                                               \
+    memcpy(&result_, sizeof(T) == 4 ? (const void *)&narrow_ : (const void *)&old_, sizeof(T));              \
     return result_
 
 /* X forms: with a value or without, fetching or not; each in a default-context and a ctx form. */
-#define FETCHING(name, T, op, OP, AMO, value)                                                                          \
-    T rocshmem_##name##_atomic_##op(T *dest, int pe)                                                                   \
-    {                                                                                                                  \
-        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, DEFAULT, dest, sizeof(T), value, 0, pe));               \
-    }                                                                                                                  \
-    T rocshmem_ctx_##name##_atomic_##op(rocshmem_ctx_t ctx, T *dest, int pe)                                           \
-    {                                                                                                                  \
-        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, ctx, dest, sizeof(T), value, 0, pe));                   \
+#define FETCHING(name, T, op, OP, AMO, value)                                                                \
+    T rocshmem_##name##_atomic_##op(T *dest, int pe)                                                         \
+    {                                                                                                        \
+        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, DEFAULT, dest, sizeof(T), value, 0, pe));     \
+    }                                                                                                        \
+    T rocshmem_ctx_##name##_atomic_##op(rocshmem_ctx_t ctx, T *dest, int pe)                                 \
+    {                                                                                                        \
+        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, ctx, dest, sizeof(T), value, 0, pe));         \
     }
-#define FETCHING_VALUE(name, T, op, OP, AMO)                                                                           \
-    T rocshmem_##name##_atomic_##op(T *dest, T value, int pe)                                                          \
-    {                                                                                                                  \
-        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, DEFAULT, dest, sizeof(T), bits_of(&value, sizeof(T)),   \
-                               0, pe));                                                                                \
-    }                                                                                                                  \
-    T rocshmem_ctx_##name##_atomic_##op(rocshmem_ctx_t ctx, T *dest, T value, int pe)                                  \
-    {                                                                                                                  \
-        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, ctx, dest, sizeof(T), bits_of(&value, sizeof(T)), 0,    \
-                               pe));                                                                                   \
+#define FETCHING_VALUE(name, T, op, OP, AMO)                                                                 \
+    T rocshmem_##name##_atomic_##op(T *dest, T value, int pe)                                                \
+    {                                                                                                        \
+        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, DEFAULT, dest, sizeof(T),                     \
+                               bits_of(&value, sizeof(T)), 0, pe));                                          \
+    }                                                                                                        \
+    T rocshmem_ctx_##name##_atomic_##op(rocshmem_ctx_t ctx, T *dest, T value, int pe)                        \
+    {                                                                                                        \
+        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, ctx, dest, sizeof(T),                         \
+                               bits_of(&value, sizeof(T)), 0, pe));                                          \
     }
-#define STORING_VALUE(name, T, op, OP, AMO)                                                                            \
-    void rocshmem_##name##_atomic_##op(T *dest, T value, int pe)                                                       \
-    {                                                                                                                  \
-        amo_call(__func__, CALL_(OP, name), AMO, DEFAULT, dest, sizeof(T), bits_of(&value, sizeof(T)), 0, pe);         \
-    }                                                                                                                  \
-    void rocshmem_ctx_##name##_atomic_##op(rocshmem_ctx_t ctx, T *dest, T value, int pe)                               \
-    {                                                                                                                  \
-        amo_call(__func__, CALL_(OP, name), AMO, ctx, dest, sizeof(T), bits_of(&value, sizeof(T)), 0, pe);             \
+#define STORING_VALUE(name, T, op, OP, AMO)                                                                  \
+    void rocshmem_##name##_atomic_##op(T *dest, T value, int pe)                                             \
+    {                                                                                                        \
+        amo_call(__func__, CALL_(OP, name), AMO, DEFAULT, dest, sizeof(T), bits_of(&value, sizeof(T)), 0,    \
+                 pe);                                                                                        \
+    }                                                                                                        \
+    void rocshmem_ctx_##name##_atomic_##op(rocshmem_ctx_t ctx, T *dest, T value, int pe)                     \
+    {                                                                                                        \
+        amo_call(__func__, CALL_(OP, name), AMO, ctx, dest, sizeof(T), bits_of(&value, sizeof(T)), 0, pe);   \
     }
 
-#define ALL(name, T, ...)                                                                                              \
-    T rocshmem_##name##_atomic_fetch(const T *dest, int pe)                                                            \
-    {                                                                                                                  \
-        RETURN_OLD(T, amo_call(__func__, CALL_(FETCH, name), RS_AMO_FETCH, DEFAULT, dest, sizeof(T), 0, 0, pe));       \
-    }                                                                                                                  \
-    T rocshmem_ctx_##name##_atomic_fetch(rocshmem_ctx_t ctx, const T *dest, int pe)                                    \
-    {                                                                                                                  \
-        RETURN_OLD(T, amo_call(__func__, CALL_(FETCH, name), RS_AMO_FETCH, ctx, dest, sizeof(T), 0, 0, pe));           \
-    }                                                                                                                  \
-    STORING_VALUE(name, T, set, SET, RS_AMO_SET)                                                                       \
+#define ALL(name, T, ...)                                                                                    \
+    T rocshmem_##name##_atomic_fetch(const T *dest, int pe)                                                  \
+    {                                                                                                        \
+        RETURN_OLD(                                                                                          \
+            T, amo_call(__func__, CALL_(FETCH, name), RS_AMO_FETCH, DEFAULT, dest, sizeof(T), 0, 0, pe));    \
+    }                                                                                                        \
+    T rocshmem_ctx_##name##_atomic_fetch(rocshmem_ctx_t ctx, const T *dest, int pe)                          \
+    {                                                                                                        \
+        RETURN_OLD(T, amo_call(__func__, CALL_(FETCH, name), RS_AMO_FETCH, ctx, dest, sizeof(T), 0, 0, pe)); \
+    }                                                                                                        \
+    STORING_VALUE(name, T, set, SET, RS_AMO_SET)                                                             \
     FETCHING_VALUE(name, T, swap, SWAP, RS_AMO_SWAP)
 ROCSHMEM_AMO_TYPES(ALL, )
 #undef ALL
 
-#define INTEGER(name, T, ...)                                                                                          \
-    T rocshmem_##name##_atomic_compare_swap(T *dest, T cond, T value, int pe)                                          \
-    {                                                                                                                  \
-        RETURN_OLD(T, amo_call(__func__, CALL_(COMPARE_SWAP, name), RS_AMO_COMPARE_SWAP, DEFAULT, dest, sizeof(T),     \
-                               bits_of(&value, sizeof(T)), bits_of(&cond, sizeof(T)), pe));                            \
-    }                                                                                                                  \
-    T rocshmem_ctx_##name##_atomic_compare_swap(rocshmem_ctx_t ctx, T *dest, T cond, T value, int pe)                  \
-    {                                                                                                                  \
-        RETURN_OLD(T, amo_call(__func__, CALL_(COMPARE_SWAP, name), RS_AMO_COMPARE_SWAP, ctx, dest, sizeof(T),         \
-                               bits_of(&value, sizeof(T)), bits_of(&cond, sizeof(T)), pe));                            \
-    }                                                                                                                  \
-    FETCHING_VALUE(name, T, fetch_add, FETCH_ADD, RS_AMO_ADD)                                                          \
-    FETCHING(name, T, fetch_inc, FETCH_INC, RS_AMO_ADD, 1)                                                             \
-    STORING_VALUE(name, T, add, ADD, RS_AMO_ADD)                                                                       \
-    void rocshmem_##name##_atomic_inc(T *dest, int pe)                                                                 \
-    {                                                                                                                  \
-        amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, DEFAULT, dest, sizeof(T), 1, 0, pe);                          \
-    }                                                                                                                  \
-    void rocshmem_ctx_##name##_atomic_inc(rocshmem_ctx_t ctx, T *dest, int pe)                                         \
-    {                                                                                                                  \
-        amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, ctx, dest, sizeof(T), 1, 0, pe);                              \
+#define INTEGER(name, T, ...)                                                                                \
+    T rocshmem_##name##_atomic_compare_swap(T *dest, T cond, T value, int pe)                                \
+    {                                                                                                        \
+        RETURN_OLD(T, amo_call(__func__, CALL_(COMPARE_SWAP, name), RS_AMO_COMPARE_SWAP, DEFAULT, dest,      \
+                               sizeof(T), bits_of(&value, sizeof(T)), bits_of(&cond, sizeof(T)), pe));       \
+    }                                                                                                        \
+    T rocshmem_ctx_##name##_atomic_compare_swap(rocshmem_ctx_t ctx, T *dest, T cond, T value, int pe)        \
+    {                                                                                                        \
+        RETURN_OLD(T, amo_call(__func__, CALL_(COMPARE_SWAP, name), RS_AMO_COMPARE_SWAP, ctx, dest,          \
+                               sizeof(T), bits_of(&value, sizeof(T)), bits_of(&cond, sizeof(T)), pe));       \
+    }                                                                                                        \
+    FETCHING_VALUE(name, T, fetch_add, FETCH_ADD, RS_AMO_ADD)                                                \
+    FETCHING(name, T, fetch_inc, FETCH_INC, RS_AMO_ADD, 1)                                                   \
+    STORING_VALUE(name, T, add, ADD, RS_AMO_ADD)                                                             \
+    void rocshmem_##name##_atomic_inc(T *dest, int pe)                                                       \
+    {                                                                                                        \
+        amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, DEFAULT, dest, sizeof(T), 1, 0, pe);                \
+    }                                                                                                        \
+    void rocshmem_ctx_##name##_atomic_inc(rocshmem_ctx_t ctx, T *dest, int pe)                               \
+    {                                                                                                        \
+        amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, ctx, dest, sizeof(T), 1, 0, pe);                    \
     }
 ROCSHMEM_INTEGER_TYPES(INTEGER, )
 #undef INTEGER
 
-#define BITWISE(name, T, ...)                                                                                          \
-    FETCHING_VALUE(name, T, fetch_and, FETCH_AND, RS_AMO_AND)                                                          \
-    FETCHING_VALUE(name, T, fetch_or, FETCH_OR, RS_AMO_OR)                                                             \
-    FETCHING_VALUE(name, T, fetch_xor, FETCH_XOR, RS_AMO_XOR)                                                          \
-    STORING_VALUE(name, T, and, AND, RS_AMO_AND)                                                                       \
-    STORING_VALUE(name, T, or, OR, RS_AMO_OR)                                                                          \
+#define BITWISE(name, T, ...)                                                                                \
+    FETCHING_VALUE(name, T, fetch_and, FETCH_AND, RS_AMO_AND)                                                \
+    FETCHING_VALUE(name, T, fetch_or, FETCH_OR, RS_AMO_OR)                                                   \
+    FETCHING_VALUE(name, T, fetch_xor, FETCH_XOR, RS_AMO_XOR)                                                \
+    STORING_VALUE(name, T, and, AND, RS_AMO_AND)                                                             \
+    STORING_VALUE(name, T, or, OR, RS_AMO_OR)                                                                \
     STORING_VALUE(name, T, xor, XOR, RS_AMO_XOR)
 ROCSHMEM_BITWISE_TYPES(BITWISE, )
 #undef BITWISE

@@ -45,12 +45,14 @@ void rocshmemx_set_interrupt_hook(int (*hook)(void *arg), void *arg)
     rs_job_set_interrupt(hook, arg);
 }
 
-/* Nobody handles errors: say what is wrong and end the job, as a C program would expect of a failed assertion. */
+/* Nobody handles errors: say what is wrong and end the job, as a C program would expect of a failed
+ * assertion. */
 static void default_handler(const rocshmemx_error_t *error)
 {
     struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
     char line[1200];
-    int n = snprintf(line, sizeof line, "rocshmem: PE %d: %s: %s\n", job ? job->my_pe : -1, error->op, error->text);
+    int n = snprintf(line, sizeof line, "rocshmem: PE %d: %s: %s\n", job ? job->my_pe : -1, error->op,
+                     error->text);
     size_t length = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
     if (write(STDERR_FILENO, line, length) < 0) { /* nowhere to say it: end all the same */
     }
@@ -125,31 +127,35 @@ int rs_bad_symmetric(struct rs_job *job, const char *what, const void *p, size_t
 
 int rs_bad_local(const char *what, const void *p, size_t nbytes)
 {
-    return rs_fail(RS_E_ARG, "%s %p is no memory, for %zu bytes; pass the address of a buffer", what, p, nbytes);
+    return rs_fail(RS_E_ARG, "%s %p is no memory, for %zu bytes; pass the address of a buffer", what, p,
+                   nbytes);
 }
 
 int rs_bad_word(const char *what, const void *p, size_t width)
 {
-    return rs_fail(RS_E_ARG, "%s %p is not aligned to %zu bytes, which an atomic word must be", what, p, width);
+    return rs_fail(RS_E_ARG, "%s %p is not aligned to %zu bytes, which an atomic word must be", what, p,
+                   width);
 }
 
 int rs_check_cmp(int cmp)
 {
     if (cmp >= ROCSHMEM_CMP_EQ && cmp <= ROCSHMEM_CMP_LE) return 0;
-    return rs_fail(RS_E_ARG, "cmp %d is no comparison; use ROCSHMEM_CMP_EQ (0), NE, GT, GE, LT or LE (5)", cmp);
+    return rs_fail(RS_E_ARG, "cmp %d is no comparison; use ROCSHMEM_CMP_EQ (0), NE, GT, GE, LT or LE (5)",
+                   cmp);
 }
 
 int rs_check_sig_op(int sig_op)
 {
     if (sig_op == ROCSHMEM_SIGNAL_SET || sig_op == ROCSHMEM_SIGNAL_ADD) return 0;
-    return rs_fail(RS_E_ARG, "sig_op %d is no signal operation; use ROCSHMEM_SIGNAL_SET (0) or ROCSHMEM_SIGNAL_ADD (1)",
+    return rs_fail(RS_E_ARG,
+                   "sig_op %d is no signal operation; use ROCSHMEM_SIGNAL_SET (0) or ROCSHMEM_SIGNAL_ADD (1)",
                    sig_op);
 }
 
 int rs_bad_overlap(const void *dest, size_t dest_nbytes, const void *source, size_t source_nbytes)
 {
-    return rs_fail(RS_E_ARG, "dest %p + %zu bytes overlaps source %p + %zu bytes; give it memory of its own", dest, dest_nbytes,
-                   source, source_nbytes);
+    return rs_fail(RS_E_ARG, "dest %p + %zu bytes overlaps source %p + %zu bytes; give it memory of its own",
+                   dest, dest_nbytes, source, source_nbytes);
 }
 
 int rs_context_pe_slow(struct rs_job *job, rocshmem_ctx_t ctx, int pe, int *pe_out)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every API function does first and last: find the job behind the calling thread, note the call on the board, count it; and
- * the argument checks. All of it is a handful of loads, compares and stores; what goes wrong is worded out of line.
+ * What every API function does first and last: find the job behind the calling thread, note the call on the
+ * board, count it; and the argument checks. All of it is a handful of loads, compares and stores; what goes
+ * wrong is worded out of line.
  *
  *     struct rs_thread *t = rs_enter(__func__, RS_CALL_QUIET);
  *     if (!t) return rs_raise(__func__);
@@ -52,14 +53,17 @@ static inline void rs_leave(struct rs_thread *t, uint32_t call)
     }
 }
 
-/* --- checks --------------------------------------------------------------------------------------------------- */
+/* --- checks
+ * --------------------------------------------------------------------------------------------------- */
 
 bool rs_symmetric_slow(struct rs_thread *t, struct rs_job *job, const void *p, size_t nbytes);
 int rs_bad_pe(const struct rs_job *job, const char *what, int pe, int n) __attribute__((cold));
-int rs_bad_symmetric(struct rs_job *job, const char *what, const void *p, size_t nbytes) __attribute__((cold));
+int rs_bad_symmetric(struct rs_job *job, const char *what, const void *p, size_t nbytes)
+    __attribute__((cold));
 int rs_bad_local(const char *what, const void *p, size_t nbytes) __attribute__((cold));
 int rs_bad_word(const char *what, const void *p, size_t width) __attribute__((cold));
-int rs_bad_overlap(const void *dest, size_t dest_nbytes, const void *source, size_t source_nbytes) __attribute__((cold));
+int rs_bad_overlap(const void *dest, size_t dest_nbytes, const void *source, size_t source_nbytes)
+    __attribute__((cold));
 int rs_check_cmp(int cmp);
 int rs_check_sig_op(int sig_op);
 
@@ -75,8 +79,9 @@ static inline bool rs_symmetric(struct rs_thread *t, struct rs_job *job, const v
 }
 
 /* Both ranges of a data collective symmetric, and apart; nothing to check of nothing. */
-static inline int rs_check_ranges(struct rs_thread *t, struct rs_job *job, const void *dest, size_t dest_nbytes,
-                                  const void *source, size_t source_nbytes, bool may_overlap)
+static inline int rs_check_ranges(struct rs_thread *t, struct rs_job *job, const void *dest,
+                                  size_t dest_nbytes, const void *source, size_t source_nbytes,
+                                  bool may_overlap)
 {
     if (dest_nbytes && RS_UNLIKELY(!rs_symmetric(t, job, dest, dest_nbytes)))
         return rs_bad_symmetric(job, "dest", dest, dest_nbytes);
@@ -90,12 +95,13 @@ static inline int rs_check_ranges(struct rs_thread *t, struct rs_job *job, const
 
 /* The three arguments that every transfer has. Zero bytes need a PE only. */
 static inline int rs_check_transfer(struct rs_thread *t, struct rs_job *job, const char *remote_name,
-                                    const void *remote, const char *local_name, const void *local, size_t nbytes,
-                                    int pe)
+                                    const void *remote, const char *local_name, const void *local,
+                                    size_t nbytes, int pe)
 {
     if (RS_UNLIKELY(!rs_job_has_pe(job, pe))) return rs_bad_pe(job, "pe", pe, job->n_pes);
     if (RS_UNLIKELY(nbytes == 0)) return 0;
-    if (RS_UNLIKELY(!rs_symmetric(t, job, remote, nbytes))) return rs_bad_symmetric(job, remote_name, remote, nbytes);
+    if (RS_UNLIKELY(!rs_symmetric(t, job, remote, nbytes)))
+        return rs_bad_symmetric(job, remote_name, remote, nbytes);
     if (RS_UNLIKELY((uintptr_t)local < 4096)) return rs_bad_local(local_name, local, nbytes);
     return 0;
 }
@@ -121,10 +127,11 @@ static inline int rs_context_pe(struct rs_job *job, rocshmem_ctx_t ctx, int pe, 
     return rs_context_pe_slow(job, ctx, pe, pe_out);
 }
 
-/* --- small copies --------------------------------------------------------------------------------------------- */
+/* --- small copies
+ * --------------------------------------------------------------------------------------------- */
 
-/* The small sizes of words as single loads and stores, so that they are never torn; everything else as the C library does it.
- * The ranges may overlap (a put to oneself). */
+/* The small sizes of words as single loads and stores, so that they are never torn; everything else as the C
+ * library does it. The ranges may overlap (a put to oneself). */
 static inline void rs_copy(void *dest, const void *source, size_t nbytes)
 {
     if (nbytes == 8) {

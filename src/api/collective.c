@@ -2,8 +2,8 @@
  *
  * Blocking data collectives: checks, then pgas/collective.c.
  */
-#include "api/api.h"
 #include "pgas/collective.h"
+#include "api/api.h"
 
 static int times(size_t n, size_t by, const char *what, size_t *out)
 {
@@ -11,8 +11,8 @@ static int times(size_t n, size_t by, const char *what, size_t *out)
     return rs_fail(RS_E_ARG, "%s %zu times %zu overflows", what, n, by);
 }
 
-static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source, size_t nelems,
-                     int pe_root)
+static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source,
+                     size_t nelems, int pe_root)
 {
     struct rs_job *job = rs_thread_job(t);
     struct rs_team *team = rs_team_get(job, handle, "team");
@@ -20,7 +20,8 @@ static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, co
     int rc = 0;
     if (pe_root < 0 || pe_root >= team->n_pes) rc = rs_bad_pe(job, "pe_root", pe_root, team->n_pes);
     if (rc == 0) rc = rs_check_ranges(t, job, dest, nelems, source, nelems, true);
-    struct rs_signature signature = {RS_CALL_BROADCASTMEM, RS_KIND_BROADCAST, team->id, {nelems, (uint64_t)pe_root, 0}};
+    struct rs_signature signature = {
+        RS_CALL_BROADCASTMEM, RS_KIND_BROADCAST, team->id, {nelems, (uint64_t)pe_root, 0}};
     if (rc == 0) rc = rs_collective_broadcast(team, &signature, dest, source, nelems, pe_root);
     rs_team_put(team);
     return rc;
@@ -36,15 +37,16 @@ int rocshmem_broadcastmem(rocshmem_team_t team, void *dest, const void *source, 
 }
 
 /* alltoall and fcollect differ in the size of source and in the algorithm. */
-static int all_blocks(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_team_t handle, void *dest,
-                      const void *source, size_t nelems)
+static int all_blocks(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_team_t handle,
+                      void *dest, const void *source, size_t nelems)
 {
     struct rs_job *job = rs_thread_job(t);
     struct rs_team *team = rs_team_get(job, handle, "team");
     if (!team) return RS_E_ARG;
     size_t whole;
     int rc = times(nelems, (size_t)team->n_pes, "nelems", &whole);
-    if (rc == 0) rc = rs_check_ranges(t, job, dest, whole, source, kind == RS_KIND_ALLTOALL ? whole : nelems, false);
+    if (rc == 0)
+        rc = rs_check_ranges(t, job, dest, whole, source, kind == RS_KIND_ALLTOALL ? whole : nelems, false);
     struct rs_signature signature = {call, kind, team->id, {nelems, 0, 0}};
     if (rc == 0)
         rc = kind == RS_KIND_ALLTOALL ? rs_collective_alltoall(team, &signature, dest, source, nelems)
@@ -86,8 +88,8 @@ static int reduce(struct rs_thread *t, uint32_t call, rocshmem_team_t handle, vo
     return rc;
 }
 
-static int reduce_call(const char *function, rocshmem_team_t team, void *dest, const void *source, size_t nreduce,
-                       enum rs_type type, int op)
+static int reduce_call(const char *function, rocshmem_team_t team, void *dest, const void *source,
+                       size_t nreduce, enum rs_type type, int op)
 {
     uint32_t call = RS_CALL_TYPED(RS_CALL_REDUCE, type);
     struct rs_thread *t = rs_enter(call);
@@ -97,10 +99,10 @@ static int reduce_call(const char *function, rocshmem_team_t team, void *dest, c
     return RS_LIKELY(rc == 0) ? 0 : rs_return(function);
 }
 
-#define REDUCE(name, T, op, OP)                                                                                        \
-    int rocshmem_##name##_##op##_reduce(rocshmem_team_t team, T *dest, const T *source, size_t nreduce)                \
-    {                                                                                                                  \
-        return reduce_call(__func__, team, dest, source, nreduce, RS_TYPE_##name, OP);                                 \
+#define REDUCE(name, T, op, OP)                                                                              \
+    int rocshmem_##name##_##op##_reduce(rocshmem_team_t team, T *dest, const T *source, size_t nreduce)      \
+    {                                                                                                        \
+        return reduce_call(__func__, team, dest, source, nreduce, RS_TYPE_##name, OP);                       \
     }
 ROCSHMEM_REDUCE_TYPES(REDUCE, sum, ROCSHMEM_SUM)
 ROCSHMEM_REDUCE_TYPES(REDUCE, prod, ROCSHMEM_PROD)

@@ -10,7 +10,8 @@ const rocshmem_ctx_t ROCSHMEM_CTX_INVALID = {NULL, NULL};
 int rocshmem_ctx_create(int64_t options, rocshmem_ctx_t *ctx)
 {
     if (RS_UNLIKELY(!rs_thread_job(rs_self)) && !rs_enter_slow()) return rs_return(__func__);
-    int rc = ctx ? rs_context_create(rs_thread_job(rs_self), NULL, options, ctx) : rs_fail(RS_E_ARG, "ctx is NULL");
+    int rc = ctx ? rs_context_create(rs_thread_job(rs_self), NULL, options, ctx)
+                 : rs_fail(RS_E_ARG, "ctx is NULL");
     return RS_LIKELY(rc == 0) ? 0 : rs_return(__func__);
 }
 

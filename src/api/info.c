@@ -68,7 +68,8 @@ int rocshmemx_get_stats(int pe, rocshmemx_stats_t *stats_out)
     struct rs_counters sum;
     int rc = 0;
     if (pe < -1 || pe >= job->n_pes)
-        rc = rs_fail_pe(RS_E_ARG, pe, "pe %d is out of range; it must be from -1 (all) to %d", pe, job->n_pes - 1);
+        rc = rs_fail_pe(RS_E_ARG, pe, "pe %d is out of range; it must be from -1 (all) to %d", pe,
+                        job->n_pes - 1);
     else if (!stats_out)
         rc = rs_fail(RS_E_ARG, "stats_out is NULL");
     if (rc == 0) rc = sum_counters(job, &sum);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Joining and leaving a job. One lock admits one init or finalize at a time; the job pointer is published last and taken back
- * first.
+ * Joining and leaving a job. One lock admits one init or finalize at a time; the job pointer is published
+ * last and taken back first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,10 +27,12 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
     struct rs_bootstrap bootstrap;
     struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
     if (job)
-        return rs_fail(RS_E_STATE, "this process is PE %d of a job already; call rocshmem_finalize first", job->my_pe);
+        return rs_fail(RS_E_STATE, "this process is PE %d of a job already; call rocshmem_finalize first",
+                       job->my_pe);
     RS_TRY(read_config(&config));
     rs_bootstrap_set_hook(rs_job_interrupted);
-    RS_TRY(uid ? rs_bootstrap_uid(&bootstrap, &config, uid, rank, nranks) : rs_bootstrap_env(&bootstrap, &config));
+    RS_TRY(uid ? rs_bootstrap_uid(&bootstrap, &config, uid, rank, nranks)
+               : rs_bootstrap_env(&bootstrap, &config));
     int rc = rs_job_create(&job, &config, &bootstrap, uid);
     rs_bootstrap_close(&bootstrap);
     if (rc == 0) {
@@ -62,7 +64,8 @@ void rocshmem_init(void)
 int rocshmem_init_thread(int required, int *provided)
 {
     if (required < ROCSHMEM_THREAD_SINGLE || required > ROCSHMEM_THREAD_MULTIPLE) {
-        rs_fail(RS_E_ARG, "required %d is no thread level; use ROCSHMEM_THREAD_SINGLE (0) to _MULTIPLE (4)", required);
+        rs_fail(RS_E_ARG, "required %d is no thread level; use ROCSHMEM_THREAD_SINGLE (0) to _MULTIPLE (4)",
+                required);
         return rs_return(__func__);
     }
     if (init(NULL, 0, 0) < 0) return rs_return(__func__);
@@ -73,14 +76,16 @@ int rocshmem_init_thread(int required, int *provided)
 static int check_attr(unsigned int flags, const rocshmem_init_attr_t *attr)
 {
     if (flags == ROCSHMEM_INIT_WITH_MPI_COMM)
-        return rs_fail(RS_E_UNSUPPORTED, "flags ROCSHMEM_INIT_WITH_MPI_COMM: this version takes no communicator; broadcast a "
-                                         "unique id over it and pass ROCSHMEM_INIT_WITH_UNIQUEID");
+        return rs_fail(RS_E_UNSUPPORTED,
+                       "flags ROCSHMEM_INIT_WITH_MPI_COMM: this version takes no communicator; broadcast a "
+                       "unique id over it and pass ROCSHMEM_INIT_WITH_UNIQUEID");
     if (flags != ROCSHMEM_INIT_WITH_UNIQUEID)
         return rs_fail(RS_E_ARG, "flags %u is unknown; use ROCSHMEM_INIT_WITH_UNIQUEID (1)", flags);
     if (!attr) return rs_fail(RS_E_ARG, "attr is NULL");
     if (attr->nranks < 1) return rs_fail(RS_E_ARG, "nranks %d is not positive", attr->nranks);
     if (attr->rank < 0 || attr->rank >= attr->nranks)
-        return rs_fail(RS_E_ARG, "rank %d is out of range; it must be from 0 to %d", attr->rank, attr->nranks - 1);
+        return rs_fail(RS_E_ARG, "rank %d is out of range; it must be from 0 to %d", attr->rank,
+                       attr->nranks - 1);
     return 0;
 }
 
@@ -91,7 +96,8 @@ int rocshmem_init_attr(unsigned int flags, const rocshmem_init_attr_t *attr)
     return rc == 0 ? 0 : rs_return(__func__);
 }
 
-int rocshmem_set_attr_uniqueid_args(int rank, int nranks, const rocshmem_uniqueid_t *uid, rocshmem_init_attr_t *attr)
+int rocshmem_set_attr_uniqueid_args(int rank, int nranks, const rocshmem_uniqueid_t *uid,
+                                    rocshmem_init_attr_t *attr)
 {
     if (!uid || !attr) {
         rs_fail(RS_E_ARG, "%s is NULL", uid ? "attr" : "uid");
@@ -123,7 +129,8 @@ int rocshmemx_serve_uniqueid(int loopback_only, rocshmem_uniqueid_t *uid_out)
 static int finalize_locked(struct rs_job *job)
 {
     int rc = job->device.ops->synchronize_all(&job->device);
-    struct rs_signature signature = {.call = RS_CALL_FINALIZE, .kind = RS_KIND_FINALIZE, .team = RS_TEAM_ID_WORLD};
+    struct rs_signature signature = {
+        .call = RS_CALL_FINALIZE, .kind = RS_KIND_FINALIZE, .team = RS_TEAM_ID_WORLD};
     int met = rs_job_settle(job, &signature);
     if (rc == 0) rc = met;
     rocshmemx_error_t error = *rs_error_slot();
@@ -199,8 +206,8 @@ void *rocshmem_get_device_ctx(void)
 
 int rocshmemx_set_device_from_env(void)
 {
-    static const char *const names[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
-                                        "FLUX_TASK_LOCAL_ID", "PALS_LOCAL_RANKID"};
+    static const char *const names[] = {"LOCAL_RANK",    "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        "SLURM_LOCALID", "FLUX_TASK_LOCAL_ID",         "PALS_LOCAL_RANKID"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = getenv(names[i]);
         if (!text || !text[0]) continue;
@@ -208,7 +215,8 @@ int rocshmemx_set_device_from_env(void)
         errno = 0;
         long rank = strtol(text, &end, 10);
         if (errno == 0 && *end == '\0' && rank >= 0) return 0; /* the host device has one ordinal only */
-        rs_fail(RS_E_CONFIG, "%s is '%s', which is no local rank; it must be a whole number from 0", names[i], text);
+        rs_fail(RS_E_CONFIG, "%s is '%s', which is no local rank; it must be a whole number from 0", names[i],
+                text);
         return rs_return(__func__);
     }
     return 0;

@@ -44,7 +44,9 @@ void *rocshmem_calloc(size_t count, size_t size)
             rs_return(__func__);
             return NULL;
         }
-        rs_fail(RS_E_ARG, count && size ? "count %zu times size %zu overflows" : "count %zu, size %zu: neither may be 0",
+        rs_fail(RS_E_ARG,
+                count && size ? "count %zu times size %zu overflows"
+                              : "count %zu, size %zu: neither may be 0",
                 count, size);
         rs_return(__func__);
         return NULL;
@@ -105,7 +107,8 @@ void *rocshmem_ptr(const void *dest, int pe)
     return (char *)(uintptr_t)dest + job->routes[pe].shift;
 }
 
-/* --- registered buffers --------------------------------------------------------------------------------------- */
+/* --- registered buffers
+ * --------------------------------------------------------------------------------------- */
 
 /* Under the lock: the index of the first buffer that ends behind at. */
 static size_t buffer_behind(const struct rs_job *job, uintptr_t at)
@@ -119,8 +122,10 @@ static int buffer_add_locked(struct rs_job *job, uintptr_t base, size_t nbytes)
 {
     size_t i = buffer_behind(job, base);
     if (i < job->n_buffers && job->buffers[i].base < base + nbytes)
-        return rs_fail(RS_E_ARG, "addr %p + %zu bytes overlaps the registered region of %zu bytes at %p; unregister that first",
-                       (void *)base, nbytes, job->buffers[i].nbytes, (void *)job->buffers[i].base);
+        return rs_fail(
+            RS_E_ARG,
+            "addr %p + %zu bytes overlaps the registered region of %zu bytes at %p; unregister that first",
+            (void *)base, nbytes, job->buffers[i].nbytes, (void *)job->buffers[i].base);
     if (job->n_buffers == job->buffers_capacity) {
         size_t capacity = job->buffers_capacity ? 2 * job->buffers_capacity : 16;
         struct rs_buffer *more = realloc(job->buffers, capacity * sizeof *more);
@@ -183,7 +188,8 @@ void rocshmem_buffer_unregister_all(void)
     pthread_mutex_unlock(&job->buffers_lock);
 }
 
-/* --- lifetimes ------------------------------------------------------------------------------------------------ */
+/* --- lifetimes
+ * ------------------------------------------------------------------------------------------------ */
 
 int rocshmemx_heap_info(size_t *nbytes_out, size_t *used_out, size_t *largest_free_out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fence, quiet, barriers and syncs issued by the host. Copies towards this host are complete when they return, so there quiet
- * is a full fence of the CPU: what was stored is visible to whoever looks afterwards.
+ * Fence, quiet, barriers and syncs issued by the host. Copies towards this host are complete when they
+ * return, so there quiet is a full fence of the CPU: what was stored is visible to whoever looks afterwards.
  */
 #include "api/api.h"
 #include "pgas/collective.h"
@@ -15,7 +15,8 @@ static int complete(struct rs_job *job, bool order_only)
         atomic_thread_fence(memory_order_seq_cst);
     for (int pe = 0; RS_UNLIKELY(job->can_be_outstanding) && pe < job->n_pes; pe++) {
         const struct rs_route *route = &job->routes[pe];
-        int (*op)(const struct rs_route *) = order_only && route->ops->fence ? route->ops->fence : route->ops->quiet;
+        int (*op)(const struct rs_route *) =
+            order_only && route->ops->fence ? route->ops->fence : route->ops->quiet;
         int rc = op ? op(route) : 0;
         if (rc < 0 && first == 0) first = rc;
     }
@@ -69,8 +70,8 @@ void rocshmem_ctx_quiet(rocshmem_ctx_t ctx)
     ctx_order(__func__, RS_CALL_QUIET, false, ctx);
 }
 
-/* Barrier or sync. The step's release store and acquire loads order what was stored before it; only what a network holds has to
- * be completed first. */
+/* Barrier or sync. The step's release store and acquire loads order what was stored before it; only what a
+ * network holds has to be completed first. */
 static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_team_t handle)
 {
     struct rs_job *job = rs_thread_job(t);

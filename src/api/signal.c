@@ -32,18 +32,18 @@ static int put_signal(struct rs_thread *t, void *dest, const void *source, size_
     return 0;
 }
 
-#define PUT_SIGNAL(name, CALL)                                                                                         \
-    void rocshmem_##name(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,           \
-                         int sig_op, int pe)                                                                           \
-    {                                                                                                                  \
-        struct rs_thread *t = rs_enter(RS_CALL_##CALL);                                                                \
-        if (RS_UNLIKELY(!t)) {                                                                                         \
-            rs_raise(__func__);                                                                                        \
-            return;                                                                                                    \
-        }                                                                                                              \
-        int rc = put_signal(t, dest, source, nelems, sig_addr, signal, sig_op, pe);                                    \
-        rs_leave(t, RS_CALL_##CALL);                                                                                   \
-        if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);                                                                   \
+#define PUT_SIGNAL(name, CALL)                                                                               \
+    void rocshmem_##name(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, \
+                         int sig_op, int pe)                                                                 \
+    {                                                                                                        \
+        struct rs_thread *t = rs_enter(RS_CALL_##CALL);                                                      \
+        if (RS_UNLIKELY(!t)) {                                                                               \
+            rs_raise(__func__);                                                                              \
+            return;                                                                                          \
+        }                                                                                                    \
+        int rc = put_signal(t, dest, source, nelems, sig_addr, signal, sig_op, pe);                          \
+        rs_leave(t, RS_CALL_##CALL);                                                                         \
+        if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);                                                         \
     }
 PUT_SIGNAL(putmem_signal, PUTMEM_SIGNAL)
 PUT_SIGNAL(putmem_signal_nbi, PUTMEM_SIGNAL_NBI)
@@ -65,7 +65,8 @@ uint64_t rocshmem_signal_fetch(const uint64_t *sig_addr)
     return word;
 }
 
-/* --- waits ---------------------------------------------------------------------------------------------------- */
+/* --- waits
+ * ---------------------------------------------------------------------------------------------------- */
 
 struct waited_for {
     const void *word;
@@ -90,42 +91,48 @@ static const char *word_name(const struct rs_thread *t)
     return RS_CALL_ID(call) == RS_CALL_SIGNAL_WAIT_UNTIL ? "sig_addr" : "ivar";
 }
 
-#define COMPARE(T)                                                                                                     \
-    switch (cmp) {                                                                                                     \
-    case ROCSHMEM_CMP_EQ: return word == value;                                                                        \
-    case ROCSHMEM_CMP_NE: return word != value;                                                                        \
-    case ROCSHMEM_CMP_GT: return word > value;                                                                         \
-    case ROCSHMEM_CMP_GE: return word >= value;                                                                        \
-    case ROCSHMEM_CMP_LT: return word < value;                                                                         \
-    default: return word <= value;                                                                                     \
+#define COMPARE(T)                                                                                           \
+    switch (cmp) {                                                                                           \
+    case ROCSHMEM_CMP_EQ:                                                                                    \
+        return word == value;                                                                                \
+    case ROCSHMEM_CMP_NE:                                                                                    \
+        return word != value;                                                                                \
+    case ROCSHMEM_CMP_GT:                                                                                    \
+        return word > value;                                                                                 \
+    case ROCSHMEM_CMP_GE:                                                                                    \
+        return word >= value;                                                                                \
+    case ROCSHMEM_CMP_LT:                                                                                    \
+        return word < value;                                                                                 \
+    default:                                                                                                 \
+        return word <= value;                                                                                \
     }
 
 /* name_holds, name_wait, and the two API functions of a type. */
-#define WAITS(name, T, ...)                                                                                            \
-    static inline bool name##_holds(T word, int cmp, T value)                                                          \
-    {                                                                                                                  \
-        COMPARE(T)                                                                                                     \
-    }                                                                                                                  \
-    static int name##_wait(struct rs_thread *t, T *word, int cmp, T value, T *seen_out)                                \
-    {                                                                                                                  \
-        struct rs_job *job = rs_thread_job(t);                                                                         \
-        RS_TRY(rs_check_cmp(cmp));                                                                                     \
-        RS_TRY(rs_check_word(t, job, word_name(t), word, sizeof(T), job->my_pe));                               \
-        T seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);                                                              \
-        if (!name##_holds(seen, cmp, value)) {                                                                         \
-            struct waited_for what = {word, sizeof(T), cmp, (uint64_t)value};                                          \
-            struct rs_wait wait;                                                                                       \
-            int rc = 0;                                                                                                \
-            rs_describe(t, describe, &what);                                                                           \
-            rs_wait_begin(&wait, &job->watch);                                                                         \
-            while (rc == 0 && !name##_holds(seen = __atomic_load_n(word, __ATOMIC_ACQUIRE), cmp, value))               \
-                rc = rs_wait_pause(&wait);                                                                             \
-            t->describe = NULL;                                                                                        \
-            *seen_out = seen;                                                                                          \
-            return rc;                                                                                                 \
-        }                                                                                                              \
-        *seen_out = seen;                                                                                              \
-        return 0;                                                                                                      \
+#define WAITS(name, T, ...)                                                                                  \
+    static inline bool name##_holds(T word, int cmp, T value)                                                \
+    {                                                                                                        \
+        COMPARE(T)                                                                                           \
+    }                                                                                                        \
+    static int name##_wait(struct rs_thread *t, T *word, int cmp, T value, T *seen_out)                      \
+    {                                                                                                        \
+        struct rs_job *job = rs_thread_job(t);                                                               \
+        RS_TRY(rs_check_cmp(cmp));                                                                           \
+        RS_TRY(rs_check_word(t, job, word_name(t), word, sizeof(T), job->my_pe));                            \
+        T seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);                                                    \
+        if (!name##_holds(seen, cmp, value)) {                                                               \
+            struct waited_for what = {word, sizeof(T), cmp, (uint64_t)value};                                \
+            struct rs_wait wait;                                                                             \
+            int rc = 0;                                                                                      \
+            rs_describe(t, describe, &what);                                                                 \
+            rs_wait_begin(&wait, &job->watch);                                                               \
+            while (rc == 0 && !name##_holds(seen = __atomic_load_n(word, __ATOMIC_ACQUIRE), cmp, value))     \
+                rc = rs_wait_pause(&wait);                                                                   \
+            t->describe = NULL;                                                                              \
+            *seen_out = seen;                                                                                \
+            return rc;                                                                                       \
+        }                                                                                                    \
+        *seen_out = seen;                                                                                    \
+        return 0;                                                                                            \
     }
 
 ROCSHMEM_INTEGER_TYPES(WAITS, )
@@ -145,35 +152,35 @@ uint64_t rocshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_va
     return seen;
 }
 
-#define TYPED(name, T, ...)                                                                                            \
-    void rocshmem_##name##_wait_until(T *ivar, int cmp, T cmp_value)                                                   \
-    {                                                                                                                  \
-        T seen;                                                                                                        \
-        uint32_t call = RS_CALL_TYPED(RS_CALL_WAIT_UNTIL, RS_TYPE_##name);                                             \
-        struct rs_thread *t = rs_enter(call);                                                                          \
-        if (RS_UNLIKELY(!t)) {                                                                                         \
-            rs_raise(__func__);                                                                                        \
-            return;                                                                                                    \
-        }                                                                                                              \
-        int rc = name##_wait(t, ivar, cmp, cmp_value, &seen);                                                          \
-        rs_leave(t, call);                                                                                             \
-        if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);                                                                   \
-    }                                                                                                                  \
-    int rocshmem_##name##_test(T *ivar, int cmp, T cmp_value)                                                          \
-    {                                                                                                                  \
-        uint32_t call = RS_CALL_TYPED(RS_CALL_TEST, RS_TYPE_##name);                                                   \
-        struct rs_thread *t = rs_enter(call);                                                                          \
-        if (RS_UNLIKELY(!t)) {                                                                                         \
-            rs_raise(__func__);                                                                                        \
-            return 0;                                                                                                  \
-        }                                                                                                              \
-        struct rs_job *job = rs_thread_job(t);                                                                         \
-        int rc = rs_check_cmp(cmp);                                                                                    \
-        if (rc == 0) rc = rs_check_word(t, job, "ivar", ivar, sizeof(T), job->my_pe);                                  \
-        int holds = rc == 0 && name##_holds(__atomic_load_n(ivar, __ATOMIC_ACQUIRE), cmp, cmp_value);                  \
-        rs_leave(t, call);                                                                                             \
-        if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);                                                                   \
-        return holds;                                                                                                  \
+#define TYPED(name, T, ...)                                                                                  \
+    void rocshmem_##name##_wait_until(T *ivar, int cmp, T cmp_value)                                         \
+    {                                                                                                        \
+        T seen;                                                                                              \
+        uint32_t call = RS_CALL_TYPED(RS_CALL_WAIT_UNTIL, RS_TYPE_##name);                                   \
+        struct rs_thread *t = rs_enter(call);                                                                \
+        if (RS_UNLIKELY(!t)) {                                                                               \
+            rs_raise(__func__);                                                                              \
+            return;                                                                                          \
+        }                                                                                                    \
+        int rc = name##_wait(t, ivar, cmp, cmp_value, &seen);                                                \
+        rs_leave(t, call);                                                                                   \
+        if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);                                                         \
+    }                                                                                                        \
+    int rocshmem_##name##_test(T *ivar, int cmp, T cmp_value)                                                \
+    {                                                                                                        \
+        uint32_t call = RS_CALL_TYPED(RS_CALL_TEST, RS_TYPE_##name);                                         \
+        struct rs_thread *t = rs_enter(call);                                                                \
+        if (RS_UNLIKELY(!t)) {                                                                               \
+            rs_raise(__func__);                                                                              \
+            return 0;                                                                                        \
+        }                                                                                                    \
+        struct rs_job *job = rs_thread_job(t);                                                               \
+        int rc = rs_check_cmp(cmp);                                                                          \
+        if (rc == 0) rc = rs_check_word(t, job, "ivar", ivar, sizeof(T), job->my_pe);                        \
+        int holds = rc == 0 && name##_holds(__atomic_load_n(ivar, __ATOMIC_ACQUIRE), cmp, cmp_value);        \
+        rs_leave(t, call);                                                                                   \
+        if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);                                                         \
+        return holds;                                                                                        \
     }
 ROCSHMEM_INTEGER_TYPES(TYPED, )
 #undef TYPED

@@ -6,14 +6,14 @@
 #include "pgas/collective.h"
 
 /* The frame of a void function: enter, body, leave, raise. */
-#define FRAME(CALL, body)                                                                                              \
-    struct rs_thread *t = rs_enter(RS_CALL_##CALL);                                                                    \
-    if (RS_UNLIKELY(!t)) {                                                                                             \
-        rs_raise(__func__);                                                                                            \
-        return;                                                                                                        \
-    }                                                                                                                  \
-    int rc = (body);                                                                                                   \
-    rs_leave(t, RS_CALL_##CALL);                                                                                       \
+#define FRAME(CALL, body)                                                                                    \
+    struct rs_thread *t = rs_enter(RS_CALL_##CALL);                                                          \
+    if (RS_UNLIKELY(!t)) {                                                                                   \
+        rs_raise(__func__);                                                                                  \
+        return;                                                                                              \
+    }                                                                                                        \
+    int rc = (body);                                                                                         \
+    rs_leave(t, RS_CALL_##CALL);                                                                             \
     if (RS_UNLIKELY(rc < 0)) rs_raise(__func__)
 
 static int put(struct rs_thread *t, void *dest, const void *source, size_t nelems, int pe, void *stream)
@@ -22,7 +22,8 @@ static int put(struct rs_thread *t, void *dest, const void *source, size_t nelem
     RS_TRY(rs_check_transfer(t, job, "dest", dest, "source", source, nelems, pe));
     const struct rs_route *route = &job->routes[pe];
     RS_TRY(nelems ? route->ops->put_on_stream(route, stream, dest, source, nelems)
-                  : job->device.ops->query(&job->device, stream)); /* an unknown stream is an error all the same */
+                  : job->device.ops->query(&job->device,
+                                           stream)); /* an unknown stream is an error all the same */
     rs_count(&t->counters.peers[pe].puts, 1);
     rs_count(&t->counters.peers[pe].put_nbytes, nelems);
     return 0;
@@ -81,7 +82,8 @@ void rocshmem_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t 
     FRAME(SIGNAL_WAIT_ON_STREAM, wait_until(t, sig_addr, cmp, cmp_value, stream));
 }
 
-/* --- collectives ---------------------------------------------------------------------------------------------- */
+/* --- collectives
+ * ---------------------------------------------------------------------------------------------- */
 
 static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_team_t handle, void *stream)
 {
@@ -94,8 +96,8 @@ static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_
     return rc;
 }
 
-static int alltoall(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source, size_t bytes_per_pe,
-                    void *stream)
+static int alltoall(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source,
+                    size_t bytes_per_pe, void *stream)
 {
     if (handle == ROCSHMEM_TEAM_INVALID) return 0;
     struct rs_job *job = rs_thread_job(t);
@@ -105,22 +107,25 @@ static int alltoall(struct rs_thread *t, rocshmem_team_t handle, void *dest, con
     int rc = __builtin_mul_overflow(bytes_per_pe, (size_t)team->n_pes, &whole)
                  ? rs_fail(RS_E_ARG, "bytes_per_pe %zu times %d PEs overflows", bytes_per_pe, team->n_pes)
                  : rs_check_ranges(t, job, dest, whole, source, whole, false);
-    struct rs_signature signature = {RS_CALL_ALLTOALLMEM_ON_STREAM, RS_KIND_ALLTOALL, team->id, {bytes_per_pe, 0, 0}};
+    struct rs_signature signature = {
+        RS_CALL_ALLTOALLMEM_ON_STREAM, RS_KIND_ALLTOALL, team->id, {bytes_per_pe, 0, 0}};
     if (rc == 0) rc = rs_stream_alltoall(team, &signature, dest, source, bytes_per_pe, stream);
     rs_team_put(team);
     return rc;
 }
 
-static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source, size_t nbytes,
-                     int pe_root, void *stream)
+static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source,
+                     size_t nbytes, int pe_root, void *stream)
 {
     if (handle == ROCSHMEM_TEAM_INVALID) return 0;
     struct rs_job *job = rs_thread_job(t);
     struct rs_team *team = rs_team_get(job, handle, "team");
     if (!team) return RS_E_ARG;
-    int rc = pe_root < 0 || pe_root >= team->n_pes ? rs_bad_pe(job, "pe_root", pe_root, team->n_pes)
-                                                   : rs_check_ranges(t, job, dest, nbytes, source, nbytes, true);
-    struct rs_signature signature = {RS_CALL_BROADCASTMEM_ON_STREAM, RS_KIND_BROADCAST, team->id, {nbytes, (uint64_t)pe_root, 0}};
+    int rc = pe_root < 0 || pe_root >= team->n_pes
+                 ? rs_bad_pe(job, "pe_root", pe_root, team->n_pes)
+                 : rs_check_ranges(t, job, dest, nbytes, source, nbytes, true);
+    struct rs_signature signature = {
+        RS_CALL_BROADCASTMEM_ON_STREAM, RS_KIND_BROADCAST, team->id, {nbytes, (uint64_t)pe_root, 0}};
     if (rc == 0) rc = rs_stream_broadcast(team, &signature, dest, source, nbytes, pe_root, stream);
     rs_team_put(team);
     return rc;
@@ -128,7 +133,8 @@ static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, co
 
 void rocshmem_barrier_all_on_stream(void *stream)
 {
-    FRAME(BARRIER_ALL_ON_STREAM, meet(t, RS_CALL_BARRIER_ALL_ON_STREAM, RS_KIND_BARRIER, ROCSHMEM_TEAM_WORLD, stream));
+    FRAME(BARRIER_ALL_ON_STREAM,
+          meet(t, RS_CALL_BARRIER_ALL_ON_STREAM, RS_KIND_BARRIER, ROCSHMEM_TEAM_WORLD, stream));
 }
 
 void rocshmem_barrier_on_stream(rocshmem_team_t team, void *stream)
@@ -152,19 +158,21 @@ void rocshmem_alltoallmem_on_stream(rocshmem_team_t team, void *dest, const void
     FRAME(ALLTOALLMEM_ON_STREAM, alltoall(t, team, dest, source, bytes_per_pe, stream));
 }
 
-void rocshmem_broadcastmem_on_stream(rocshmem_team_t team, void *dest, const void *source, size_t nbytes, int pe_root,
-                                     void *stream)
+void rocshmem_broadcastmem_on_stream(rocshmem_team_t team, void *dest, const void *source, size_t nbytes,
+                                     int pe_root, void *stream)
 {
     FRAME(BROADCASTMEM_ON_STREAM, broadcast(t, team, dest, source, nbytes, pe_root, stream));
 }
 
-/* --- streams -------------------------------------------------------------------------------------------------- */
+/* --- streams
+ * -------------------------------------------------------------------------------------------------- */
 
 int rocshmemx_stream_create(void **stream_out)
 {
     if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
     struct rs_device *device = &rs_thread_job(rs_self)->device;
-    int rc = stream_out ? device->ops->stream_create(device, stream_out) : rs_fail(RS_E_ARG, "stream_out is NULL");
+    int rc =
+        stream_out ? device->ops->stream_create(device, stream_out) : rs_fail(RS_E_ARG, "stream_out is NULL");
     return rc == 0 ? 0 : rs_return(__func__);
 }
 
@@ -196,6 +204,5 @@ int rocshmemx_stream_query(void *stream)
 void rocshmemx_device_synchronize(void)
 {
     if (!rs_thread_job(rs_self) && !atomic_load_explicit(&rs_job_current, memory_order_acquire)) return;
-    FRAME(DEVICE_SYNCHRONIZE,
-          rs_thread_job(t)->device.ops->synchronize_all(&rs_thread_job(t)->device));
+    FRAME(DEVICE_SYNCHRONIZE, rs_thread_job(t)->device.ops->synchronize_all(&rs_thread_job(t)->device));
 }

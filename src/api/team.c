@@ -47,7 +47,8 @@ int rocshmem_team_translate_pe(rocshmem_team_t src_team, int src_pe, rocshmem_te
     }
     struct rs_team *src = team_or_null(src_team, "src_team");
     struct rs_team *dest = team_or_null(dest_team, "dest_team");
-    int pe = src && dest && src_pe >= 0 && src_pe < src->n_pes ? rs_team_position(dest, src->pes[src_pe]) : -1;
+    int pe =
+        src && dest && src_pe >= 0 && src_pe < src->n_pes ? rs_team_position(dest, src->pes[src_pe]) : -1;
     if (src) rs_team_put(src);
     if (dest) rs_team_put(dest);
     return pe;
@@ -82,7 +83,8 @@ int rocshmem_team_split_strided(rocshmem_team_t parent, int start, int stride, i
 
 void rocshmem_team_destroy(rocshmem_team_t handle)
 {
-    if (handle == ROCSHMEM_TEAM_INVALID || handle == ROCSHMEM_TEAM_WORLD || handle == ROCSHMEM_TEAM_SHARED) return;
+    if (handle == ROCSHMEM_TEAM_INVALID || handle == ROCSHMEM_TEAM_WORLD || handle == ROCSHMEM_TEAM_SHARED)
+        return;
     if (!rs_thread_job(rs_self) && !rs_enter_slow()) {
         rs_raise(__func__);
         return;

@@ -23,12 +23,14 @@ struct rs_config {
 };
 #undef RS_FIELD_
 
-/* Read every variable. CONFIG names variable, value and form. Unknown ROCSHMEM_ names are a WARN with the nearest name. */
+/* Read every variable. CONFIG names variable, value and form. Unknown ROCSHMEM_ names are a WARN with the
+ * nearest name. */
 int rs_config_read(struct rs_config *config);
 /* The parsers, for tests. */
 int rs_config_parse(enum rs_config_kind kind, const char *variable, const char *text, uint64_t *out);
 
-/* One row, for printing. value_out gets what rs_config_read made of it (as text), origin_out "default" or "environment". */
+/* One row, for printing. value_out gets what rs_config_read made of it (as text), origin_out "default" or
+ * "environment". */
 struct rs_config_row {
     const char *variable, *unit, *text;
     enum rs_config_kind kind;

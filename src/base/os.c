@@ -334,7 +334,8 @@ void rs_os_cpu_set(uint64_t words[16])
     cpu_set_t set;
     CPU_ZERO(&set);
     memset(words, 0, 16 * sizeof *words);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return; /* more than 1024 cores: nobody is short of one */
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return; /* more than 1024 cores: nobody is short of one */
     for (int cpu = 0; cpu < 1024; cpu++)
         if (CPU_ISSET(cpu, &set)) words[cpu / 64] |= (uint64_t)1 << (cpu % 64);
 }

@@ -30,17 +30,18 @@ int rs_os_recv_fds(int socket, int *fds, int n);
 /* Does the process at the other end belong to our user? */
 bool rs_os_peer_is_us(int socket);
 
-/* Write or read all of it before deadline_ns (rs_os_now_ns clock); partial transfers are continued. 0, SYSTEM or TIMEOUT. */
+/* Write or read all of it before deadline_ns (rs_os_now_ns clock); partial transfers are continued. 0, SYSTEM
+ * or TIMEOUT. */
 int rs_os_send_all(int socket, const void *data, size_t nbytes, uint64_t deadline_ns);
 int rs_os_recv_all(int socket, void *data, size_t nbytes, uint64_t deadline_ns);
 
 uint64_t rs_os_now_ns(void); /* monotonic */
 void rs_os_random(void *out, size_t nbytes);
-int rs_os_cpus(void);                        /* cores this process may run on, at least 1 */
+int rs_os_cpus(void); /* cores this process may run on, at least 1 */
 /* The same as a set: bit i of words is core i; cores above 1024 are left out. */
 void rs_os_cpu_set(uint64_t words[16]);
-uint64_t rs_os_start_time(pid_t pid);        /* clock ticks since boot, 0 when there is no such process */
-int rs_os_pidfd(pid_t pid);                  /* descriptor, or negative without a message (old kernel, no process) */
+uint64_t rs_os_start_time(pid_t pid); /* clock ticks since boot, 0 when there is no such process */
+int rs_os_pidfd(pid_t pid);           /* descriptor, or negative without a message (old kernel, no process) */
 bool rs_os_pid_alive(pid_t pid, uint64_t start_time);
 /* Which host (boot, network, pid and ipc namespace) this process is on: equal numbers can share memory. */
 uint64_t rs_os_host_id(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow half of every wait. The inline half (wait.h) polls; here a wait yields the core for a while, then sleeps 20 us
- * doubling to 1 ms. Called by any thread; keeps all its state in the caller's struct rs_wait.
+ * The slow half of every wait. The inline half (wait.h) polls; here a wait yields the core for a while, then
+ * sleeps 20 us doubling to 1 ms. Called by any thread; keeps all its state in the caller's struct rs_wait.
  */
 #include "base/wait.h"
 
@@ -11,8 +11,8 @@
 #include "base/os.h"
 #include "base/status.h"
 
-/* A yield costs about half a microsecond when another PE is ready to run, and less when none is; sleeping at all costs 50 us
- * of timer slack. So a wait yields for about 2 ms before its first sleep. */
+/* A yield costs about half a microsecond when another PE is ready to run, and less when none is; sleeping at
+ * all costs 50 us of timer slack. So a wait yields for about 2 ms before its first sleep. */
 #define YIELD_NS 2000000u
 #define SLEEP_MIN_NS 20000u
 #define SLEEP_MAX_NS 1000000u

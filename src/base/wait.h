@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The only place that waits. A wait polls inline (rs_wait_pause), then yields the core, then sleeps 20 us doubling to 1 ms.
- * Slow ticks, at least one a millisecond of waiting, look at what the job hands down in struct rs_watch: the abort record,
- * the liveness of the PEs, the time-out, the interrupt hook. So nothing waits for ever for a dead peer.
+ * The only place that waits. A wait polls inline (rs_wait_pause), then yields the core, then sleeps 20 us
+ * doubling to 1 ms. Slow ticks, at least one a millisecond of waiting, look at what the job hands down in
+ * struct rs_watch: the abort record, the liveness of the PEs, the time-out, the interrupt hook. So nothing
+ * waits for ever for a dead peer.
  *
  *     struct rs_wait wait;
  *     rs_wait_begin(&wait, watch);
@@ -11,8 +12,8 @@
  *         if (rc < 0) return rc;
  *     }
  *
- * No futex: every sleep is a timed sleep of at most 1 ms, so there is no wake-up to miss, and the words waited on may be
- * written by anything (a put, a store through rocshmem_ptr, a GPU).
+ * No futex: every sleep is a timed sleep of at most 1 ms, so there is no wake-up to miss, and the words
+ * waited on may be written by anything (a put, a store through rocshmem_ptr, a GPU).
  */
 #ifndef RS_BASE_WAIT_H
 #define RS_BASE_WAIT_H
@@ -24,7 +25,8 @@ struct rs_wait;
 /* What a waiter looks at; owned by the job, constant while it lives. */
 struct rs_watch {
     uint32_t spin_count; /* polls before the first yield; 0 with more PEs than cores */
-    /* A slow tick: 0 to go on, or a negative status (worded). first: the wait's first one. waited_ns: since it began. */
+    /* A slow tick: 0 to go on, or a negative status (worded). first: the wait's first one. waited_ns: since
+     * it began. */
     int (*tick)(void *arg, uint64_t waited_ns, int first);
     void *arg;
 };

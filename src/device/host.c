@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Host memory as a device. The windows of all PEs of a host are one sparse memfd, mapped by each with one call: no name in
- * /dev/shm, nothing left after a kill, memory used when touched. Ordered work is host_stream.c's.
+ * Host memory as a device. The windows of all PEs of a host are one sparse memfd, mapped by each with one
+ * call: no name in /dev/shm, nothing left after a kill, memory used when touched. Ordered work is
+ * host_stream.c's.
  */
 #include <stdlib.h>
 
@@ -10,7 +11,8 @@
 #include "device/device.h"
 #include "device/host_stream.h"
 
-/* So that any alignment up to a gigabyte, asked of the heap, is one of addresses too (stride is a multiple as well). */
+/* So that any alignment up to a gigabyte, asked of the heap, is one of addresses too (stride is a multiple as
+ * well). */
 #define WINDOW_ALIGN ((size_t)1 << 30)
 
 static int host_open(struct rs_device *dev, int ordinal, const struct rs_watch *watch, size_t inline_nbytes)
@@ -33,8 +35,10 @@ static int host_windows_create(struct rs_device *dev, size_t nbytes, int n_local
     (void)dev;
     size_t total;
     if (__builtin_mul_overflow(nbytes, (size_t)n_local, &total) || total > (size_t)PTRDIFF_MAX)
-        return rs_fail(RS_E_NOMEM, "symmetric heaps of %zu bytes for %d PEs exceed the address space; lower ROCSHMEM_HEAP_SIZE",
-                       nbytes, n_local);
+        return rs_fail(
+            RS_E_NOMEM,
+            "symmetric heaps of %zu bytes for %d PEs exceed the address space; lower ROCSHMEM_HEAP_SIZE",
+            nbytes, n_local);
     int fd = rs_os_memfd("rocshmem-heap", total);
     if (fd < 0) return fd;
     *fd_out = fd;
@@ -46,8 +50,8 @@ static int host_windows_map(struct rs_device *dev, int fd, size_t nbytes, int n_
     (void)dev;
     int rc = rs_os_map_shared_at(fd, nbytes * (size_t)n_local, WINDOW_ALIGN, base_out);
     if (rc < 0)
-        return rs_fail_context("cannot map %d symmetric heaps of %zu bytes (lower ROCSHMEM_HEAP_SIZE)", n_local,
-                               nbytes);
+        return rs_fail_context("cannot map %d symmetric heaps of %zu bytes (lower ROCSHMEM_HEAP_SIZE)",
+                               n_local, nbytes);
     return 0;
 }
 

@@ -7,12 +7,14 @@
  *   INLINE_PENDING  a caller is running, and others have queued behind it.
  *   QUEUED          work is queued; whoever holds `stepping` executes it.
  *
- * Who moves it: IDLE->INLINE and INLINE->IDLE by CAS of the inline runner; every other change under the stream's lock. A runner
- * whose INLINE->IDLE fails finds INLINE_PENDING and makes it QUEUED under the lock. The CASes are acquire/release, so what one
- * piece of work wrote is seen by the next, whichever threads run them.
+ * Who moves it: IDLE->INLINE and INLINE->IDLE by CAS of the inline runner; every other change under the
+ * stream's lock. A runner whose INLINE->IDLE fails finds INLINE_PENDING and makes it QUEUED under the lock.
+ * The CASes are acquire/release, so what one piece of work wrote is seen by the next, whichever threads run
+ * them.
  *
- * `stepping` (also under the lock) admits one executor of queued work at a time; the pieces are executed outside the lock.
- * Called by any thread. The worker is started by the first queued work and ends with the streams.
+ * `stepping` (also under the lock) admits one executor of queued work at a time; the pieces are executed
+ * outside the lock. Called by any thread. The worker is started by the first queued work and ends with the
+ * streams.
  */
 #include "device/host_stream.h"
 
@@ -58,12 +60,18 @@ static bool satisfied(const struct rs_memop *op)
 {
     uint64_t now = __atomic_load_n(op->word, __ATOMIC_ACQUIRE);
     switch (op->cmp) {
-    case ROCSHMEM_CMP_EQ: return now == op->value;
-    case ROCSHMEM_CMP_NE: return now != op->value;
-    case ROCSHMEM_CMP_GT: return now > op->value;
-    case ROCSHMEM_CMP_GE: return now >= op->value;
-    case ROCSHMEM_CMP_LT: return now < op->value;
-    default: return now <= op->value;
+    case ROCSHMEM_CMP_EQ:
+        return now == op->value;
+    case ROCSHMEM_CMP_NE:
+        return now != op->value;
+    case ROCSHMEM_CMP_GT:
+        return now > op->value;
+    case ROCSHMEM_CMP_GE:
+        return now >= op->value;
+    case ROCSHMEM_CMP_LT:
+        return now < op->value;
+    default:
+        return now <= op->value;
     }
 }
 
@@ -220,7 +228,8 @@ static void *worker_run(void *arg)
         else
             rc = rs_wait_pause(&wait);
         pthread_mutex_lock(&streams->lock);
-        if (rc < 0 && rc != RS_E_TIMEOUT) /* a time-out belongs to the threads that wait, not to work in a queue */
+        if (rc < 0 &&
+            rc != RS_E_TIMEOUT) /* a time-out belongs to the threads that wait, not to work in a queue */
             for (struct stream *s = streams->list; s; s = s->next) stream_break(s, rc);
     }
     pthread_mutex_unlock(&streams->lock);
@@ -291,8 +300,9 @@ static struct stream *stream_get(struct rs_streams *streams, void *handle)
     if (s) s->users++;
     pthread_mutex_unlock(&streams->lock);
     if (!s)
-        rs_fail(RS_E_ARG, "stream %p is not a stream of the host device; rocshmemx_stream_create makes one, 0 is "
-                          "the default stream",
+        rs_fail(RS_E_ARG,
+                "stream %p is not a stream of the host device; rocshmemx_stream_create makes one, 0 is "
+                "the default stream",
                 handle);
     return s;
 }
@@ -391,8 +401,7 @@ static int run_inline(struct stream *stream, struct rs_work *work)
 {
     enum progress progress;
     int rc;
-    do
-        rc = work_step(work, SIZE_MAX, &progress);
+    do rc = work_step(work, SIZE_MAX, &progress);
     while (progress == MORE);
     if (rc < 0) {
         pthread_mutex_lock(&stream->lock);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * In-order queues of work on the host. An idle stream runs a small piece of work in the calling thread; otherwise the work is
- * queued, and stepped by one worker thread for all streams, or by whoever synchronises. An unsatisfied wait parks its stream and
- * never blocks the worker; long copies are cut into slices. So streams of one process can wait for each other in any order.
+ * In-order queues of work on the host. An idle stream runs a small piece of work in the calling thread;
+ * otherwise the work is queued, and stepped by one worker thread for all streams, or by whoever synchronises.
+ * An unsatisfied wait parks its stream and never blocks the worker; long copies are cut into slices. So
+ * streams of one process can wait for each other in any order.
  */
 #ifndef RS_DEVICE_HOST_STREAM_H
 #define RS_DEVICE_HOST_STREAM_H

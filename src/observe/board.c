@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layout, notes, the abort record and the liveness of processes. Every shared word's writer, reader and order stand at its
- * declaration in board.h. Called by any thread of any PE of the host.
+ * Layout, notes, the abort record and the liveness of processes. Every shared word's writer, reader and order
+ * stand at its declaration in board.h. Called by any thread of any PE of the host.
  */
 #include "observe/board.h"
 
@@ -128,8 +128,8 @@ void rs_board_release_note(struct rs_board *board, struct rs_note *note)
 
 void rs_note_detail(struct rs_note *note, uint64_t since_ns, const char *text)
 {
-    /* A seqlock whose data are relaxed atomics: the fence keeps them behind the odd sequence, the release store before the
-     * even one. */
+    /* A seqlock whose data are relaxed atomics: the fence keeps them behind the odd sequence, the release
+     * store before the even one. */
     uint32_t sequence = atomic_load_explicit(&note->sequence, memory_order_relaxed);
     atomic_store_explicit(&note->sequence, sequence + 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
@@ -197,10 +197,11 @@ static void report_death(struct rs_board *board, int local)
     }
     char name[64], text[256];
     rs_call_name((uint32_t)call, name, sizeof name);
-    snprintf(text, sizeof text,
-             "PE %d (pid %d) died or exited without rocshmem_finalize; it was %s %s; see its own output for the "
-             "cause",
-             vital->pe, (int)vital->pid, call & RS_NOTE_ACTIVE ? "in" : "last in", name);
+    snprintf(
+        text, sizeof text,
+        "PE %d (pid %d) died or exited without rocshmem_finalize; it was %s %s; see its own output for the "
+        "cause",
+        vital->pe, (int)vital->pid, call & RS_NOTE_ACTIVE ? "in" : "last in", name);
     rs_board_abort(board, RS_E_PEER, vital->pe, name, text);
 }
 
@@ -209,8 +210,8 @@ int rs_board_look(struct rs_board *board, uint64_t now_ns)
     if (rs_board_is_broken(board)) return rs_board_broken(board);
     uint64_t due = atomic_load_explicit(&board->next_look_ns, memory_order_relaxed);
     if (now_ns < due) return 0;
-    /* One of the waiting threads of this PE wins and looks; it alone uses pidfds until the next due time, and a look that
-     * lasts longer than that keeps the others out by a due time of its own. */
+    /* One of the waiting threads of this PE wins and looks; it alone uses pidfds until the next due time, and
+     * a look that lasts longer than that keeps the others out by a due time of its own. */
     if (!atomic_compare_exchange_strong_explicit(&board->next_look_ns, &due, UINT64_MAX, memory_order_acquire,
                                                  memory_order_relaxed))
         return 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The board: one sparse shared segment per host through which the PEs of that host see each other's state. It holds, per PE,
- * who it is and whether it lives; per thread, a note of the call it is in; once, the record of what broke the job; and raw room
+ * The board: one sparse shared segment per host through which the PEs of that host see each other's state. It
+ * holds, per PE, who it is and whether it lives; per thread, a note of the call it is in; once, the record of
+ * what broke the job; and raw room
  * ("posts") for the team collectives of pgas. Words that others poll have cache lines of their own.
  *
- * The segment's layout follows from (n_local, max_teams), which all PEs agreed on; nothing grows: what is not touched costs
- * nothing.
+ * The segment's layout follows from (n_local, max_teams), which all PEs agreed on; nothing grows: what is not
+ * touched costs nothing.
  */
 #ifndef RS_OBSERVE_BOARD_H
 #define RS_OBSERVE_BOARD_H
@@ -30,8 +31,9 @@ struct rs_vital {
 
 /* One a thread that calls. The first line is written at every call by its owner: two relaxed stores. */
 struct rs_note {
-    _Alignas(128) _Atomic uint64_t call; /* call word, RS_NOTE_ACTIVE while inside. W: owner, relaxed. R: dump, relaxed */
-    _Atomic uint32_t tid;                /* 0: free. W: claimed by CAS, released by a store. R: dump */
+    _Alignas(128) _Atomic uint64_t
+        call;             /* call word, RS_NOTE_ACTIVE while inside. W: owner, relaxed. R: dump, relaxed */
+    _Atomic uint32_t tid; /* 0: free. W: claimed by CAS, released by a store. R: dump */
     /* Details, written when a call begins to wait. sequence is odd while they change: the dump retries. */
     _Atomic uint32_t sequence;
     _Atomic uint64_t wait_since_ns; /* monotonic clock; 0 when not waiting */
@@ -41,8 +43,9 @@ struct rs_note {
 #define RS_NOTE_DETAIL_NBYTES 192
 #define RS_NOTES_A_PE 1024 /* threads that can be seen at one time; more work all the same, unseen */
 
-/* What broke the job, written once. state: 0 nothing, 1 being written, 2 written. W: any PE, CAS 0 -> 1, then the fields, then a
- * release store of 2. R: every slow tick and collective, acquire; fields are constant once 2 was seen. */
+/* What broke the job, written once. state: 0 nothing, 1 being written, 2 written. W: any PE, CAS 0 -> 1, then
+ * the fields, then a release store of 2. R: every slow tick and collective, acquire; fields are constant once
+ * 2 was seen. */
 struct rs_abort {
     _Alignas(128) _Atomic uint32_t state;
     int32_t status, pe;
@@ -50,14 +53,16 @@ struct rs_abort {
     char text[896];
 };
 
-/* Why the job ends at once. W: rocshmem_global_exit, CAS 0 -> 1, status, release 2. R: the exit signal's handler, acquire. */
+/* Why the job ends at once. W: rocshmem_global_exit, CAS 0 -> 1, status, release 2. R: the exit signal's
+ * handler, acquire. */
 struct rs_exit {
     _Alignas(128) _Atomic uint32_t state; /* 0 none, 1 being written, 2 status is valid */
     _Atomic int32_t status;
 };
 
-/* A PE's log of dropped allocations (their sequence numbers), a ring. W: owner, plain. R: peers, plain, only up to the count that
- * came with the owner's arrival at a world collective (release/acquire); the owner laps no entry that it has not seen consumed. */
+/* A PE's log of dropped allocations (their sequence numbers), a ring. W: owner, plain. R: peers, plain, only
+ * up to the count that came with the owner's arrival at a world collective (release/acquire); the owner laps
+ * no entry that it has not seen consumed. */
 #define RS_DROP_LOG 8192
 
 #define RS_POST_NBYTES 8192 /* room of one PE for one team; pgas/collective.h says what lies in it */
@@ -73,13 +78,15 @@ struct rs_board {
     uint64_t *drops;         /* n_local * RS_DROP_LOG */
     unsigned char *posts;    /* n_local * max_teams * RS_POST_NBYTES */
     int *pidfds;             /* owned, n_local; -1 not opened, -2 cannot be */
-    _Atomic uint64_t next_look_ns; /* W/R: this PE's waiting threads, relaxed: one of them looks at the processes */
+    _Atomic uint64_t
+        next_look_ns; /* W/R: this PE's waiting threads, relaxed: one of them looks at the processes */
 };
 
 size_t rs_board_nbytes(int n_local, int max_teams);
 /* Map fd (borrowed) as the board. 0 or a status. */
 int rs_board_open(struct rs_board *board, int fd, int n_local, int my_local, int max_teams);
-/* The same over memory that is there already (unit tests: PEs as threads). Zeroed memory of rs_board_nbytes; borrowed. */
+/* The same over memory that is there already (unit tests: PEs as threads). Zeroed memory of rs_board_nbytes;
+ * borrowed. */
 int rs_board_attach(struct rs_board *board, void *memory, int n_local, int my_local, int max_teams);
 void rs_board_close(struct rs_board *board); /* zeroed is fine */
 
@@ -111,7 +118,8 @@ static inline unsigned char *rs_board_post(const struct rs_board *board, int loc
 void rs_board_abort(struct rs_board *board, int status, int pe, const char *op, const char *text);
 /* 0, or the recorded status with the record put into the thread's error slot. */
 int rs_board_broken(const struct rs_board *board);
-/* Look whether a PE of this host died, at most every 10 ms over all waiting threads; records it. 0 or as rs_board_broken. */
+/* Look whether a PE of this host died, at most every 10 ms over all waiting threads; records it. 0 or as
+ * rs_board_broken. */
 int rs_board_look(struct rs_board *board, uint64_t now_ns);
 /* Whether record was made; one load. */
 static inline bool rs_board_is_broken(const struct rs_board *board)

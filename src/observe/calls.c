@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text for call numbers, types and signatures. Called from any thread, and from the dump in a signal handler: no
- * allocation, no locks.
+ * Text for call numbers, types and signatures. Called from any thread, and from the dump in a signal handler:
+ * no allocation, no locks.
  */
 #include "observe/calls.h"
 
@@ -95,7 +95,8 @@ void rs_signature_format(const struct rs_signature *s, char *out, size_t nbytes)
                  rs_type_name((enum rs_type)b), reduce_op_name(c), team, a);
         return;
     case RS_KIND_SPLIT:
-        snprintf(out, nbytes, "%s(parent %s, start %d, stride %d, size %d)", name, team, (int)a, (int)b, (int)c);
+        snprintf(out, nbytes, "%s(parent %s, start %d, stride %d, size %d)", name, team, (int)a, (int)b,
+                 (int)c);
         return;
     default:
         snprintf(out, nbytes, "%s(team %s)", name, team);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names for what PEs do: call numbers (calls.def), types, and signatures of collective calls. Pure text, no state.
+ * Names for what PEs do: call numbers (calls.def), types, and signatures of collective calls. Pure text, no
+ * state.
  */
 #ifndef RS_OBSERVE_CALLS_H
 #define RS_OBSERVE_CALLS_H
@@ -11,7 +12,14 @@
 #include "observe/calls.def"
 #include "rocshmem/rocshmem.h"
 
-enum rs_call_group { RS_GROUP_OTHER, RS_GROUP_PUT, RS_GROUP_GET, RS_GROUP_AMO, RS_GROUP_WAIT, RS_GROUP_COLLECTIVE };
+enum rs_call_group {
+    RS_GROUP_OTHER,
+    RS_GROUP_PUT,
+    RS_GROUP_GET,
+    RS_GROUP_AMO,
+    RS_GROUP_WAIT,
+    RS_GROUP_COLLECTIVE
+};
 
 #define RS_CALL_(id, name, group) RS_CALL_##id,
 enum rs_call { RS_CALLS(RS_CALL_) RS_CALL_COUNT };
@@ -33,8 +41,8 @@ const char *rs_type_name(enum rs_type type);
 size_t rs_type_nbytes(enum rs_type type);
 const char *rs_cmp_name(int cmp); /* "GE", or "?" */
 
-/* What a PE said when it entered a collective. Two PEs are in the same collective when kind and args agree; the rest is for
- * messages. */
+/* What a PE said when it entered a collective. Two PEs are in the same collective when kind and args agree;
+ * the rest is for messages. */
 enum rs_kind {
     RS_KIND_BARRIER = 1, /* no args */
     RS_KIND_SYNC,        /* no args */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Adding up and printing. Called by any thread; the caller keeps the counters from going away (pgas/thread.c, its lock).
+ * Adding up and printing. Called by any thread; the caller keeps the counters from going away (pgas/thread.c,
+ * its lock).
  */
 #include "observe/counters.h"
 
@@ -84,13 +85,13 @@ void rs_counters_print(const struct rs_counters *counters, int my_pe, int fd)
         }
         dprintf(fd, "PE %d  %-44s %14" PRIu64 "\n", my_pe, name, times);
     }
-    dprintf(fd, "PE %d  %-8s %10s %16s %10s %16s %10s\n", my_pe, "to PE", "puts", "bytes put", "gets", "bytes got",
-            "atomics");
+    dprintf(fd, "PE %d  %-8s %10s %16s %10s %16s %10s\n", my_pe, "to PE", "puts", "bytes put", "gets",
+            "bytes got", "atomics");
     for (int pe = 0; pe < counters->n_pes; pe++) {
         rocshmemx_stats_t s;
         rs_counters_stats(counters, pe, &s);
         if (!s.puts && !s.gets && !s.amos) continue;
-        dprintf(fd, "PE %d  %-8d %10" PRIu64 " %16" PRIu64 " %10" PRIu64 " %16" PRIu64 " %10" PRIu64 "\n", my_pe, pe,
-                s.puts, s.put_nbytes, s.gets, s.get_nbytes, s.amos);
+        dprintf(fd, "PE %d  %-8d %10" PRIu64 " %16" PRIu64 " %10" PRIu64 " %16" PRIu64 " %10" PRIu64 "\n",
+                my_pe, pe, s.puts, s.put_nbytes, s.gets, s.get_nbytes, s.amos);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The always-on counters. One struct a thread, written by it alone with a plain load and store (relaxed atomics, never a locked
- * add), read by whoever prints: a reader may be a call behind, never torn.
+ * The always-on counters. One struct a thread, written by it alone with a plain load and store (relaxed
+ * atomics, never a locked add), read by whoever prints: a reader may be a call behind, never torn.
  */
 #ifndef RS_OBSERVE_COUNTERS_H
 #define RS_OBSERVE_COUNTERS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads notes as the board's seqlock allows: a note that keeps changing is printed without its details. Each line is one
- * write, so that dumps of several PEs do not mix within a line. snprintf of integers and strings allocates nothing in the C
- * libraries that we run on, which is what makes this usable in a handler.
+ * Reads notes as the board's seqlock allows: a note that keeps changing is printed without its details. Each
+ * line is one write, so that dumps of several PEs do not mix within a line. snprintf of integers and strings
+ * allocates nothing in the C libraries that we run on, which is what makes this usable in a handler.
  */
 #include "observe/dump.h"
 
@@ -52,7 +52,8 @@ static void line(int fd, const char *text, int n, size_t room)
     }
 }
 
-static void print_note(int fd, const struct rs_vital *vital, const struct rs_note *note, uint64_t now, bool first)
+static void print_note(int fd, const struct rs_vital *vital, const struct rs_note *note, uint64_t now,
+                       bool first)
 {
     struct seen seen;
     char name[64], text[512];
@@ -62,13 +63,13 @@ static void print_note(int fd, const struct rs_vital *vital, const struct rs_not
     rs_call_name((uint32_t)seen.call, name, sizeof name);
     int n;
     if (active && seen.since_ns)
-        n = snprintf(text, sizeof text, "PE %d (pid %d) has been in %s for %.3f s: %s\n", vital->pe, (int)vital->pid,
-                     name, (double)(now - seen.since_ns) * 1e-9, seen.detail);
+        n = snprintf(text, sizeof text, "PE %d (pid %d) has been in %s for %.3f s: %s\n", vital->pe,
+                     (int)vital->pid, name, (double)(now - seen.since_ns) * 1e-9, seen.detail);
     else if (active)
         n = snprintf(text, sizeof text, "PE %d (pid %d) is in %s\n", vital->pe, (int)vital->pid, name);
     else
-        n = snprintf(text, sizeof text, "PE %d (pid %d) is in no call; its last was %s\n", vital->pe, (int)vital->pid,
-                     name);
+        n = snprintf(text, sizeof text, "PE %d (pid %d) is in no call; its last was %s\n", vital->pe,
+                     (int)vital->pid, name);
     line(fd, text, n, sizeof text);
 }
 

@@ -7,7 +7,8 @@
 
 #include "observe/board.h"
 
-/* One line a PE, one more for each further thread that is inside a call. No allocation, no locks: runs in a signal handler. */
+/* One line a PE, one more for each further thread that is inside a call. No allocation, no locks: runs in a
+ * signal handler. */
 void rs_dump_state(const struct rs_board *board, int fd);
 
 #endif

@@ -88,8 +88,8 @@ int rs_blocks_give(struct rs_blocks *blocks, uint64_t offset, uint64_t nbytes)
     struct rs_range *behind = low < blocks->n ? &blocks->free[low] : NULL;
     if (RS_NEVER((before && before->offset + before->nbytes > offset) ||
                  (behind && offset + nbytes > behind->offset) || offset + nbytes > blocks->nbytes))
-        return rs_fail(RS_E_BUG, "heap range at %llu, %llu bytes, was free already", (unsigned long long)offset,
-                       (unsigned long long)nbytes);
+        return rs_fail(RS_E_BUG, "heap range at %llu, %llu bytes, was free already",
+                       (unsigned long long)offset, (unsigned long long)nbytes);
     bool joins_before = before && before->offset + before->nbytes == offset;
     bool joins_behind = behind && offset + nbytes == behind->offset;
     if (joins_before && joins_behind) {

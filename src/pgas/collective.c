@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The steps of a team, and the blocking collectives made of them. Called by any thread of a member; team->busy admits one.
+ * The steps of a team, and the blocking collectives made of them. Called by any thread of a member;
+ * team->busy admits one.
  *
- * Why a line is not overwritten while somebody reads it. A member writes its line s mod RS_RING in step s. Another member may
- * still read what was there for step s - RS_RING. Let "synced" steps be those in which every member waits for every other: when
- * a member is through with a synced step t, all have entered t, so all are through with every step below t. A member enters
- * step s only after the last synced step t >= s - RS_RING + 1, because `unsynced` counts the steps since then, equally on all
- * members, and the step that makes it RS_RING - 2 is synced. So all are through with s - RS_RING < t.
+ * Why a line is not overwritten while somebody reads it. A member writes its line s mod RS_RING in step s.
+ * Another member may still read what was there for step s - RS_RING. Let "synced" steps be those in which
+ * every member waits for every other: when a member is through with a synced step t, all have entered t, so
+ * all are through with every step below t. A member enters step s only after the last synced step t >= s -
+ * RS_RING + 1, because `unsynced` counts the steps since then, equally on all members, and the step that
+ * makes it RS_RING - 2 is synced. So all are through with s - RS_RING < t.
  *
- * Why the data are there. What a member stored before it posted step s (its payload, and anything in its heap) happens before
- * what another does after it saw s: release store, acquire load, on one word.
+ * Why the data are there. What a member stored before it posted step s (its payload, and anything in its
+ * heap) happens before what another does after it saw s: release store, acquire load, on one word.
  *
- * The sequence of a slot never goes back, also not from one team to the next (struct rs_slot), so a stale line cannot be taken
- * for a new one.
+ * The sequence of a slot never goes back, also not from one team to the next (struct rs_slot), so a stale
+ * line cannot be taken for a new one.
  */
 #include "pgas/collective.h"
 
@@ -41,7 +43,8 @@ static void describe(const void *arg, char *out, size_t nbytes)
     int n = snprintf(out, nbytes, "%s #%" PRIu64 ", waits for PE", call, step->sequence);
     for (int i = 0; i < team->n_pes; i++) {
         const struct rs_line *line = &team->posts[i]->lines[step->sequence % RS_RING];
-        if (i == team->my_pe || atomic_load_explicit(&line->sequence, memory_order_relaxed) >= step->sequence) continue;
+        if (i == team->my_pe || atomic_load_explicit(&line->sequence, memory_order_relaxed) >= step->sequence)
+            continue;
         if (n > 0 && (size_t)n < nbytes) n += snprintf(out + n, nbytes - (size_t)n, " %d", team->pes[i]);
     }
 }
@@ -88,7 +91,8 @@ static void post(const struct step *step, const void *payload, size_t nbytes)
     atomic_store_explicit(&line->sequence, step->sequence, memory_order_release);
 }
 
-/* Histories differ from member i's: find the first call that differs among those that are still noted, and break the job. */
+/* Histories differ from member i's: find the first call that differs among those that are still noted, and
+ * break the job. */
 static int mismatch(const struct step *step, int i)
 {
     const struct rs_team *team = step->team;
@@ -144,7 +148,8 @@ static const void *line_payload(const struct step *step, int i)
     return step->team->posts[i]->lines[step->sequence % RS_RING].payload;
 }
 
-/* A wait in a collective that was interrupted, or timed out, leaves this PE out of step: the job is broken, and says so. */
+/* A wait in a collective that was interrupted, or timed out, leaves this PE out of step: the job is broken,
+ * and says so. */
 static int finish(struct rs_team *team, const struct rs_signature *signature, int rc)
 {
     struct rs_job *job = team->job;
@@ -152,7 +157,8 @@ static int finish(struct rs_team *team, const struct rs_signature *signature, in
         char call[160], name[64], text[384];
         rs_signature_format(signature, call, sizeof call);
         rs_call_name(signature->call, name, sizeof name);
-        snprintf(text, sizeof text, "PE %d left %s half done because it was %s; the job cannot do collectives any more",
+        snprintf(text, sizeof text,
+                 "PE %d left %s half done because it was %s; the job cannot do collectives any more",
                  job->my_pe, call, rc == RS_E_TIMEOUT ? "out of time (ROCSHMEM_TIMEOUT)" : "interrupted");
         rs_board_abort(&job->board, RS_E_BROKEN, job->my_pe, name, text);
     }
@@ -162,12 +168,12 @@ static int finish(struct rs_team *team, const struct rs_signature *signature, in
 }
 
 /* The whole frame: one thread, one describer, one exit. */
-#define COLLECTIVE(team, signature, step, body)                                                                        \
-    struct step step;                                                                                                  \
-    RS_TRY(claim(team));                                                                                               \
-    rs_describe(rs_self, describe, &step);                                                                             \
-    int rc_ = begin(&step, team, signature);                                                                           \
-    if (RS_LIKELY(rc_ == 0)) rc_ = body;                                                                               \
+#define COLLECTIVE(team, signature, step, body)                                                              \
+    struct step step;                                                                                        \
+    RS_TRY(claim(team));                                                                                     \
+    rs_describe(rs_self, describe, &step);                                                                   \
+    int rc_ = begin(&step, team, signature);                                                                 \
+    if (RS_LIKELY(rc_ == 0)) rc_ = body;                                                                     \
     return finish(team, signature, rc_)
 
 /* The second step of a collective whose data are pulled: nobody goes on before all have what they need. */
@@ -201,18 +207,20 @@ static int exchange_body(struct step *step, const void *mine, size_t n, void *al
 {
     post(step, mine, n);
     RS_TRY(await_all(step));
-    for (int i = 0; i < step->team->n_pes; i++) memcpy((char *)all_out + (size_t)i * n, line_payload(step, i), n);
+    for (int i = 0; i < step->team->n_pes; i++)
+        memcpy((char *)all_out + (size_t)i * n, line_payload(step, i), n);
     return 0;
 }
 
-int rs_collective_exchange(struct rs_team *team, const struct rs_signature *signature, const void *mine, size_t n,
-                           void *all_out)
+int rs_collective_exchange(struct rs_team *team, const struct rs_signature *signature, const void *mine,
+                           size_t n, void *all_out)
 {
     if (RS_NEVER(n > RS_INLINE_NBYTES)) return rs_fail(RS_E_BUG, "%zu bytes do not fit a line", n);
     COLLECTIVE(team, signature, step, exchange_body(&step, mine, n, all_out));
 }
 
-/* Small: the root's line carries the data, and the root does not wait, but for every so many steps (see the top). */
+/* Small: the root's line carries the data, and the root does not wait, but for every so many steps (see the
+ * top). */
 static int broadcast_inline(struct step *step, void *dest, const void *source, size_t nbytes, int root)
 {
     struct rs_team *team = step->team;
@@ -228,8 +236,8 @@ static int broadcast_inline(struct step *step, void *dest, const void *source, s
     return sync ? await_all(step) : 0;
 }
 
-static int broadcast_pull(struct step *step, const struct rs_signature *signature, void *dest, const void *source,
-                          size_t nbytes, int root)
+static int broadcast_pull(struct step *step, const struct rs_signature *signature, void *dest,
+                          const void *source, size_t nbytes, int root)
 {
     struct rs_team *team = step->team;
     team->unsynced++;
@@ -251,7 +259,8 @@ int rs_collective_broadcast(struct rs_team *team, const struct rs_signature *sig
                                           : broadcast_pull(&step, signature, dest, source, nbytes, root));
 }
 
-/* Member i's contribution to me lies at source + offset there; copy it as soon as i has arrived, my own first. */
+/* Member i's contribution to me lies at source + offset there; copy it as soon as i has arrived, my own
+ * first. */
 static int pull_all(struct step *step, const struct rs_signature *signature, void *dest, const void *source,
                     size_t nbytes, bool gather)
 {
@@ -310,14 +319,15 @@ static int reduce_inline(struct step *step, void *dest, size_t nbytes, size_t n,
     return 0;
 }
 
-/* Large: each member reduces its share of the elements and stores it in everyone's dest. In place is safe: of a share of source,
- * and of the same share of dest, nobody but its owner reads or writes anything. */
-static int reduce_shares(struct step *step, const struct rs_signature *signature, void *dest, const void *source,
-                         size_t n, enum rs_type type, int op)
+/* Large: each member reduces its share of the elements and stores it in everyone's dest. In place is safe: of
+ * a share of source, and of the same share of dest, nobody but its owner reads or writes anything. */
+static int reduce_shares(struct step *step, const struct rs_signature *signature, void *dest,
+                         const void *source, size_t n, enum rs_type type, int op)
 {
     struct rs_team *team = step->team;
     size_t width = rs_type_nbytes(type), n_members = (size_t)team->n_pes;
-    size_t share = (n / n_members + 64) & ~(size_t)63; /* whole cache lines, so that shares do not meet in one */
+    size_t share =
+        (n / n_members + 64) & ~(size_t)63; /* whole cache lines, so that shares do not meet in one */
     size_t begin_at = share * (size_t)team->my_pe < n ? share * (size_t)team->my_pe : n;
     size_t end_at = begin_at + share < n ? begin_at + share : n;
     _Alignas(64) unsigned char sum[8192];
@@ -328,7 +338,8 @@ static int reduce_shares(struct step *step, const struct rs_signature *signature
         memcpy(sum, of_member(team, 0, source) + at * width, piece * width);
         for (int i = 1; i < team->n_pes; i++)
             rs_reduce_combine(type, op, sum, of_member(team, i, source) + at * width, piece);
-        for (int i = 0; i < team->n_pes; i++) memcpy(of_member(team, i, dest) + at * width, sum, piece * width);
+        for (int i = 0; i < team->n_pes; i++)
+            memcpy(of_member(team, i, dest) + at * width, sum, piece * width);
         at += piece;
     }
     return second_step(step, signature);

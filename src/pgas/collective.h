@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocking collectives of PEs that share a host. Every collective of a team is a step, or two, of one sequence that all kinds
- * share. In a step a member writes one line of its post on the board (what it brings, a hash of every call it made so far, and,
- * last, the sequence number by a release store) and polls the lines of the members it depends on. A hash that differs from one's
- * own means that the calls differ: that is how a mismatch is found, at no cost but a compare.
+ * Blocking collectives of PEs that share a host. Every collective of a team is a step, or two, of one
+ * sequence that all kinds share. In a step a member writes one line of its post on the board (what it brings,
+ * a hash of every call it made so far, and, last, the sequence number by a release store) and polls the lines
+ * of the members it depends on. A hash that differs from one's own means that the calls differ: that is how a
+ * mismatch is found, at no cost but a compare.
  */
 #ifndef RS_PGAS_COLLECTIVE_H
 #define RS_PGAS_COLLECTIVE_H
@@ -20,8 +21,9 @@
 #define RS_STREAM_RING 8     /* stream collectives of one team that may be in flight */
 #define RS_INLINE_NBYTES 112 /* what a line carries beside its two words */
 
-/* W: owner. R: members. payload and history are plain: written before sequence (release), read after it was seen (acquire), and
- * not written again before all members are known to have finished the step; see the argument in collective.c. */
+/* W: owner. R: members. payload and history are plain: written before sequence (release), read after it was
+ * seen (acquire), and not written again before all members are known to have finished the step; see the
+ * argument in collective.c. */
 struct rs_line {
     _Alignas(128) _Atomic uint64_t sequence;
     uint64_t history;
@@ -33,7 +35,8 @@ struct rs_called {
     uint64_t hash;
     struct rs_signature signature;
 };
-/* The same for stream collectives; relaxed atomics, sequence last (release): a reader checks it before and after. */
+/* The same for stream collectives; relaxed atomics, sequence last (release): a reader checks it before and
+ * after. */
 struct rs_stream_called {
     _Atomic uint64_t sequence;
     _Atomic uint64_t words[sizeof(struct rs_signature) / 8];
@@ -46,11 +49,13 @@ struct rs_post {
 _Static_assert(sizeof(struct rs_line) == 128, "members poll a line: two cache lines, no neighbour in them");
 _Static_assert(sizeof(struct rs_post) <= RS_POST_NBYTES, "a post fits its room on the board");
 
-/* All take the signature of the call, kind and team filled in. 0 or a status; MISMATCH, PEER and BROKEN on every member. */
+/* All take the signature of the call, kind and team filled in. 0 or a status; MISMATCH, PEER and BROKEN on
+ * every member. */
 int rs_collective_barrier(struct rs_team *team, const struct rs_signature *signature);
-/* Every member brings n <= RS_INLINE_NBYTES bytes and gets all, n_pes * n, in team order. A barrier as well. */
-int rs_collective_exchange(struct rs_team *team, const struct rs_signature *signature, const void *mine, size_t n,
-                           void *all_out);
+/* Every member brings n <= RS_INLINE_NBYTES bytes and gets all, n_pes * n, in team order. A barrier as well.
+ */
+int rs_collective_exchange(struct rs_team *team, const struct rs_signature *signature, const void *mine,
+                           size_t n, void *all_out);
 int rs_collective_broadcast(struct rs_team *team, const struct rs_signature *signature, void *dest,
                             const void *source, size_t nbytes, int root);
 int rs_collective_alltoall(struct rs_team *team, const struct rs_signature *signature, void *dest,
@@ -69,10 +74,10 @@ void rs_reduce_combine(enum rs_type type, int op, void *acc, const void *in, siz
 
 /* On a stream; enqueued in the same order on every member. They return at once. */
 int rs_stream_barrier(struct rs_team *team, const struct rs_signature *signature, void *stream);
-int rs_stream_alltoall(struct rs_team *team, const struct rs_signature *signature, void *dest, const void *source,
-                       size_t nbytes, void *stream);
-int rs_stream_broadcast(struct rs_team *team, const struct rs_signature *signature, void *dest, const void *source,
-                        size_t nbytes, int root, void *stream);
+int rs_stream_alltoall(struct rs_team *team, const struct rs_signature *signature, void *dest,
+                       const void *source, size_t nbytes, void *stream);
+int rs_stream_broadcast(struct rs_team *team, const struct rs_signature *signature, void *dest,
+                        const void *source, size_t nbytes, int root, void *stream);
 /* 64-bit words of flags that one team of n members needs on each of them. */
 static inline size_t rs_stream_flag_words(int n_pes)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Contexts by number. A handle carries an index and a generation, so that a destroyed or invented one is recognised; a context
- * is made and given back without allocation. Called by any thread.
+ * Contexts by number. A handle carries an index and a generation, so that a destroyed or invented one is
+ * recognised; a context is made and given back without allocation. Called by any thread.
  */
 #include <stdlib.h>
 
 #include "base/status.h"
 #include "pgas/job.h"
 
-#define VALID_OPTIONS                                                                                                  \
+#define VALID_OPTIONS                                                                                        \
     (ROCSHMEM_CTX_NOSTORE | ROCSHMEM_CTX_SERIALIZED | ROCSHMEM_CTX_WG_PRIVATE | ROCSHMEM_CTX_SHARED)
 
 int rs_contexts_create(struct rs_contexts **contexts_out)
@@ -31,7 +31,8 @@ void rs_contexts_destroy(struct rs_contexts *contexts)
 /* Handle: index + 2 in the low half (1 is the default context, 0 none), generation in the high half. */
 static rocshmem_ctx_t handle_of(uint32_t index, uint32_t generation, const struct rs_team *team)
 {
-    return (rocshmem_ctx_t){(void *)((uintptr_t)generation << 32 | (index + 2)), team ? rs_team_handle(team) : NULL};
+    return (rocshmem_ctx_t){(void *)((uintptr_t)generation << 32 | (index + 2)),
+                            team ? rs_team_handle(team) : NULL};
 }
 
 static struct rs_context *slot_of(struct rs_contexts *contexts, uint32_t index)
@@ -90,8 +91,10 @@ static struct rs_context *find(struct rs_job *job, rocshmem_ctx_t ctx)
     if (context && generation % 2 == 1 &&
         atomic_load_explicit(&context->generation, memory_order_acquire) == generation)
         return context;
-    rs_fail(RS_E_ARG, "ctx %p is not a live context; rocshmem_ctx_create makes one, ROCSHMEM_CTX_DEFAULT is always there",
-            ctx.ctx_opaque);
+    rs_fail(
+        RS_E_ARG,
+        "ctx %p is not a live context; rocshmem_ctx_create makes one, ROCSHMEM_CTX_DEFAULT is always there",
+        ctx.ctx_opaque);
     return NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Allocations and addresses. The data path reads only generation and contains (heap.h) and keeps what rs_heap_find told it until
- * the generation changes; everything else is under the lock. Called by any thread.
+ * Allocations and addresses. The data path reads only generation and contains (heap.h) and keeps what
+ * rs_heap_find told it until the generation changes; everything else is under the lock. Called by any thread.
  */
 #include "pgas/heap.h"
 
@@ -11,8 +11,8 @@
 #include "base/status.h"
 #include "observe/board.h"
 
-int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops, void *base, size_t stride,
-                     int n_local)
+int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops, void *base,
+                     size_t stride, int n_local)
 {
     struct rs_window *window = malloc(sizeof *window);
     if (!window) return rs_fail(RS_E_NOMEM, "no memory for the heap's window");
@@ -34,8 +34,8 @@ void rs_window_unref(struct rs_window *window)
     free(window);
 }
 
-int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t nbytes, uint64_t *logs, int n_pes,
-                 int my_pe)
+int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t nbytes, uint64_t *logs,
+                 int n_pes, int my_pe)
 {
     static _Atomic uint64_t next_id = 1;
     memset(heap, 0, sizeof *heap);
@@ -66,7 +66,8 @@ void rs_heap_fini(struct rs_heap *heap)
     memset(heap, 0, sizeof *heap);
 }
 
-/* --- the list, under the lock --------------------------------------------------------------------------------- */
+/* --- the list, under the lock
+ * --------------------------------------------------------------------------------- */
 
 /* The index of the first allocation behind offset; the one before it, if any, may contain offset. */
 static size_t upper_locked(const struct rs_heap *heap, uint64_t offset)
@@ -105,7 +106,8 @@ static void changed_locked(struct rs_heap *heap)
 int rs_check_alignment(size_t align)
 {
     if (align > RS_WINDOW_ALIGN && (align & (align - 1)) == 0)
-        return rs_fail(RS_E_ARG, "alignment %zu is above %zu, which windows are aligned to", align, RS_WINDOW_ALIGN);
+        return rs_fail(RS_E_ARG, "alignment %zu is above %zu, which windows are aligned to", align,
+                       RS_WINDOW_ALIGN);
     if (align >= 8 && (align & (align - 1)) == 0) return 0;
     return rs_fail(RS_E_ARG, "alignment %zu is not a power of two and a multiple of 8", align);
 }
@@ -127,7 +129,8 @@ int rs_heap_alloc(struct rs_heap *heap, size_t nbytes, size_t align, void **ptr_
         heap->list = more;
         heap->capacity = capacity;
     }
-    /* Offsets are aligned relative to the heap's start, which is at the same place of its page on every PE. */
+    /* Offsets are aligned relative to the heap's start, which is at the same place of its page on every PE.
+     */
     uint64_t offset = room < nbytes ? RS_NO_OFFSET : rs_blocks_take(&heap->blocks, room, align);
     if (offset == RS_NO_OFFSET) {
         rc = rs_fail(RS_E_NOMEM,
@@ -147,9 +150,11 @@ unlock:
     return rc;
 }
 
-/* --- the end of an allocation --------------------------------------------------------------------------------- */
+/* --- the end of an allocation
+ * --------------------------------------------------------------------------------- */
 
-/* This PE's drop of an allocation is due: put it into the queue for the log. Without memory it stays allocated for good. */
+/* This PE's drop of an allocation is due: put it into the queue for the log. Without memory it stays
+ * allocated for good. */
 static void pend_locked(struct rs_heap *heap, struct rs_allocation *a)
 {
     if (a->dropped) return;
@@ -188,7 +193,8 @@ uint64_t rs_heap_announce(struct rs_heap *heap)
     pthread_mutex_lock(&heap->lock);
     uint64_t *log = heap->logs + (size_t)heap->my_pe * RS_DROP_LOG;
     size_t moved = 0;
-    /* What was announced at the collective before the last is consumed by all: they entered the last one after that. */
+    /* What was announced at the collective before the last is consumed by all: they entered the last one
+     * after that. */
     while (moved < heap->n_pending && heap->published - heap->safe < RS_DROP_LOG)
         log[heap->published++ % RS_DROP_LOG] = heap->pending[moved++];
     heap->n_pending -= moved;
@@ -243,7 +249,8 @@ int rs_heap_collect(struct rs_heap *heap, const uint64_t *counts)
     return rc;
 }
 
-/* --- addresses ------------------------------------------------------------------------------------------------ */
+/* --- addresses
+ * ------------------------------------------------------------------------------------------------ */
 
 bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size_t *nbytes_out,
                   uint64_t *generation_out)
@@ -264,10 +271,11 @@ bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size
 int rs_heap_explain(struct rs_heap *heap, const char *what, const void *p, size_t nbytes)
 {
     if (!rs_heap_contains(heap, p))
-        return rs_fail(RS_E_ARG,
-                       "%s %p is not symmetric: it is outside this PE's symmetric heap %p..%p; use memory from "
-                       "rocshmem_malloc",
-                       what, p, (void *)heap->base, (void *)(heap->base + heap->nbytes));
+        return rs_fail(
+            RS_E_ARG,
+            "%s %p is not symmetric: it is outside this PE's symmetric heap %p..%p; use memory from "
+            "rocshmem_malloc",
+            what, p, (void *)heap->base, (void *)(heap->base + heap->nbytes));
     uint64_t offset = (uintptr_t)p - heap->base;
     pthread_mutex_lock(&heap->lock);
     struct rs_allocation *found = around_locked(heap, offset), a = {0};
@@ -280,8 +288,8 @@ int rs_heap_explain(struct rs_heap *heap, const char *what, const void *p, size_
     if (nbytes == 0)
         return rs_fail(RS_E_ARG, "%s %p is not the start of an allocation; that is %p", what, p,
                        (void *)(heap->base + a.offset));
-    return rs_fail(RS_E_ARG, "%s %p + %zu bytes leaves its allocation, which is %llu bytes at %p", what, p, nbytes,
-                   (unsigned long long)a.nbytes, (void *)(heap->base + a.offset));
+    return rs_fail(RS_E_ARG, "%s %p + %zu bytes leaves its allocation, which is %llu bytes at %p", what, p,
+                   nbytes, (unsigned long long)a.nbytes, (void *)(heap->base + a.offset));
 }
 
 void rs_heap_info(struct rs_heap *heap, size_t *used_out, size_t *largest_free_out)
@@ -292,7 +300,8 @@ void rs_heap_info(struct rs_heap *heap, size_t *used_out, size_t *largest_free_o
     pthread_mutex_unlock(&heap->lock);
 }
 
-/* --- holds ---------------------------------------------------------------------------------------------------- */
+/* --- holds
+ * ---------------------------------------------------------------------------------------------------- */
 
 struct rs_hold {
     struct rs_window *window; /* one reference */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The symmetric heap: the windows of this host's PEs, mapped at equal stride; the allocations in them; and when a block may be
- * used again. A window is [heap][flags]: what users allocate, then the flag words of stream collectives.
+ * The symmetric heap: the windows of this host's PEs, mapped at equal stride; the allocations in them; and
+ * when a block may be used again. A window is [heap][flags]: what users allocate, then the flag words of
+ * stream collectives.
  *
- * An allocation ends when every PE has dropped it. rocshmem_free marks it freed here at once; the drop is published when no hold
- * (a view, an export) lives on this PE. Each PE logs its drops on the board; the count of entries travels with the arrival at a
- * world collective, so all PEs release the same blocks at the same call, in the order of their offsets: the allocator stays
- * deterministic without a message of its own.
+ * An allocation ends when every PE has dropped it. rocshmem_free marks it freed here at once; the drop is
+ * published when no hold (a view, an export) lives on this PE. Each PE logs its drops on the board; the count
+ * of entries travels with the arrival at a world collective, so all PEs release the same blocks at the same
+ * call, in the order of their offsets: the allocator stays deterministic without a message of its own.
  */
 #ifndef RS_PGAS_HEAP_H
 #define RS_PGAS_HEAP_H
@@ -20,8 +21,8 @@
 #include "device/device.h"
 #include "pgas/blocks.h"
 
-#define RS_HEAP_ALIGN 256                  /* DLPack asks for it */
-#define RS_WINDOW_ALIGN ((size_t)1 << 30)  /* of every window's start, so of any block that asks for it */
+#define RS_HEAP_ALIGN 256                 /* DLPack asks for it */
+#define RS_WINDOW_ALIGN ((size_t)1 << 30) /* of every window's start, so of any block that asks for it */
 
 /* The mapping. Counted: the job has one reference, every hold another; the last one unmaps. */
 struct rs_window {
@@ -49,23 +50,24 @@ struct rs_heap {
     struct rs_blocks blocks;
     struct rs_allocation *list; /* owned, sorted by offset */
     size_t n, capacity;
-    _Atomic uint64_t generation; /* W: under lock, release, at each change of the list. R: every address check, acquire; never 0 */
+    _Atomic uint64_t generation; /* W: under lock, release, at each change of the list. R: every address
+                                    check, acquire; never 0 */
     uint64_t id;                 /* of this heap among those of the process: holds outlive heaps */
 
     /* Drops. The log is a ring on the board (RS_DROP_LOG offsets a PE). */
-    uint64_t *logs;      /* all local PEs' logs, n_pes of them; NULL in unit tests of a lone heap */
+    uint64_t *logs; /* all local PEs' logs, n_pes of them; NULL in unit tests of a lone heap */
     int n_pes, my_pe;
-    uint64_t published;  /* entries in my log so far */
-    uint64_t safe;       /* of these, consumed by all PEs for sure */
-    uint64_t last;       /* what I announced at the last world collective */
-    uint64_t *seen;      /* owned, n_pes: entries of each PE's log that were counted */
-    uint64_t *pending;   /* owned: offsets not yet in the log */
+    uint64_t published; /* entries in my log so far */
+    uint64_t safe;      /* of these, consumed by all PEs for sure */
+    uint64_t last;      /* what I announced at the last world collective */
+    uint64_t *seen;     /* owned, n_pes: entries of each PE's log that were counted */
+    uint64_t *pending;  /* owned: offsets not yet in the log */
     size_t n_pending, pending_capacity;
 };
 
 /* Takes the reference on window over, also when it fails. logs may be NULL (a lone heap). */
-int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t nbytes, uint64_t *logs, int n_pes,
-                 int my_pe);
+int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t nbytes, uint64_t *logs,
+                 int n_pes, int my_pe);
 /* Bytes of a heap in its window: the flags follow at this offset. */
 static inline size_t rs_heap_room(size_t nbytes)
 {
@@ -73,19 +75,23 @@ static inline size_t rs_heap_room(size_t nbytes)
 }
 void rs_heap_fini(struct rs_heap *heap);
 
-int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops, void *base, size_t stride,
-                     int n_local);
+int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops, void *base,
+                     size_t stride, int n_local);
 void rs_window_unref(struct rs_window *window); /* NULL is fine */
 
-/* Take a block. NOMEM names everything; ARG for a bad alignment. Called after rs_heap_collect of the same collective. */
+/* Take a block. NOMEM names everything; ARG for a bad alignment. Called after rs_heap_collect of the same
+ * collective. */
 int rs_heap_alloc(struct rs_heap *heap, size_t nbytes, size_t align, void **ptr_out);
 int rs_check_alignment(size_t align);
-/* Mark an allocation freed on this PE; its start address. ARG: not the start of a live one. offset_out: for the signature. */
+/* Mark an allocation freed on this PE; its start address. ARG: not the start of a live one. offset_out: for
+ * the signature. */
 int rs_heap_free(struct rs_heap *heap, const void *ptr, uint64_t *offset_out);
-/* This PE lets go of an allocation of the process's current heap without a collective call; unknown addresses are ignored. */
+/* This PE lets go of an allocation of the process's current heap without a collective call; unknown addresses
+ * are ignored. */
 void rs_heap_drop_current(const void *ptr);
 
-/* The two halves of a world collective's part in lifetimes: before it, what to announce; after it, everyone's counts. */
+/* The two halves of a world collective's part in lifetimes: before it, what to announce; after it, everyone's
+ * counts. */
 uint64_t rs_heap_announce(struct rs_heap *heap);
 int rs_heap_collect(struct rs_heap *heap, const uint64_t *counts);
 

@@ -2,9 +2,9 @@
  *
  * The job: what init builds, in order, and finalize takes apart. Also what every wait of it looks at.
  *
- * Building takes two all-gathers over the bootstrap: who is where and wants what; and whether everybody succeeded. Between them
- * the first PE of the host makes the board and the windows, and hands their descriptors to the others over a Unix socket. So
- * all PEs succeed, or all fail with the first one's message.
+ * Building takes two all-gathers over the bootstrap: who is where and wants what; and whether everybody
+ * succeeded. Between them the first PE of the host makes the board and the windows, and hands their
+ * descriptors to the others over a Unix socket. So all PEs succeed, or all fail with the first one's message.
  */
 #include "pgas/job.h"
 
@@ -40,7 +40,8 @@ struct outcome {
     char text[248];
 };
 
-static int (*_Atomic interrupt_hook)(void *); /* W: any thread. R: ticks. Its argument is written before it, release/acquire */
+static int (*_Atomic interrupt_hook)(
+    void *); /* W: any thread. R: ticks. Its argument is written before it, release/acquire */
 static void *interrupt_arg;
 
 void rs_job_set_interrupt(int (*hook)(void *arg), void *arg)
@@ -55,7 +56,8 @@ int rs_job_interrupted(void)
     return hook && hook(interrupt_arg) ? rs_fail(RS_E_INTERRUPTED, "interrupted while it waited") : 0;
 }
 
-/* --- waiting -------------------------------------------------------------------------------------------------- */
+/* --- waiting
+ * -------------------------------------------------------------------------------------------------- */
 
 static void write_detail(struct rs_thread *thread, uint64_t since_ns)
 {
@@ -69,9 +71,11 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
 {
     struct rs_job *job = arg;
     struct rs_thread *thread = rs_self;
-    bool user = atomic_load_explicit(&thread->job, memory_order_relaxed) == job; /* else one of our own threads */
+    bool user =
+        atomic_load_explicit(&thread->job, memory_order_relaxed) == job; /* else one of our own threads */
     uint64_t now = rs_os_now_ns();
-    if (user && (first || waited_ns % 128000000u < 1000000u)) write_detail(thread, now - waited_ns); /* now and then anew */
+    if (user && (first || waited_ns % 128000000u < 1000000u))
+        write_detail(thread, now - waited_ns); /* now and then anew */
     RS_TRY(rs_board_look(&job->board, now));
     if (!user) return 0;
     RS_TRY(rs_job_interrupted());
@@ -79,13 +83,15 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
         char text[RS_NOTE_DETAIL_NBYTES] = "";
         if (thread->describe) thread->describe(thread->describe_arg, text, sizeof text);
         rs_dump_state(&job->board, STDERR_FILENO);
-        return rs_fail(RS_E_TIMEOUT, "waited longer than ROCSHMEM_TIMEOUT, %.3f s: %s; the state of all PEs is on stderr",
+        return rs_fail(RS_E_TIMEOUT,
+                       "waited longer than ROCSHMEM_TIMEOUT, %.3f s: %s; the state of all PEs is on stderr",
                        (double)job->config.timeout_ns * 1e-9, text);
     }
     return 0;
 }
 
-/* --- building ------------------------------------------------------------------------------------------------- */
+/* --- building
+ * ------------------------------------------------------------------------------------------------- */
 
 static uint64_t host_of(const struct rs_config *config)
 {
@@ -104,14 +110,18 @@ static int agree(struct rs_job *job, const struct hello *hellos)
     for (int pe = 0; pe < job->n_pes; pe++) {
         const struct hello *h = &hellos[pe];
         if (h->layout_version != LAYOUT_VERSION)
-            return rs_fail_pe(RS_E_BOOTSTRAP, pe, "PE %d runs another version of librocshmem (layout %u, here %u); use one", pe,
+            return rs_fail_pe(RS_E_BOOTSTRAP, pe,
+                              "PE %d runs another version of librocshmem (layout %u, here %u); use one", pe,
                               h->layout_version, LAYOUT_VERSION);
         if (h->host != zero->host)
-            return rs_fail_pe(RS_E_UNSUPPORTED, pe,
-                              "PE %d is on another host than PE 0 (or in another container): this version runs on one host", pe);
+            return rs_fail_pe(
+                RS_E_UNSUPPORTED, pe,
+                "PE %d is on another host than PE 0 (or in another container): this version runs on one host",
+                pe);
         if (h->heap_nbytes != zero->heap_nbytes)
             return rs_fail_pe(RS_E_CONFIG, pe,
-                              "ROCSHMEM_HEAP_SIZE differs: PE 0 has %" PRIu64 " bytes, PE %d has %" PRIu64 "; set it alike",
+                              "ROCSHMEM_HEAP_SIZE differs: PE 0 has %" PRIu64 " bytes, PE %d has %" PRIu64
+                              "; set it alike",
                               zero->heap_nbytes, pe, h->heap_nbytes);
         if (h->max_teams > job->config.max_teams) job->config.max_teams = h->max_teams;
         for (int i = 0; i < 16; i++) cpus[i] |= h->cpus[i];
@@ -172,8 +182,9 @@ static int fetch(const char *name, int fds[2], uint64_t deadline_ns)
             return rs_fail_context("the first PE of the host does not hand out its shared memory");
         rs_wait_sleep_ns(50000);
     }
-    int rc = rs_os_peer_is_us(socket) ? rs_os_recv_fds(socket, fds, 2)
-                                      : rs_fail(RS_E_BOOTSTRAP, "another user's process hands out shared memory");
+    int rc = rs_os_peer_is_us(socket)
+                 ? rs_os_recv_fds(socket, fds, 2)
+                 : rs_fail(RS_E_BOOTSTRAP, "another user's process hands out shared memory");
     close(socket);
     return rc;
 }
@@ -191,7 +202,8 @@ static int build(struct rs_job *job, const int fds[2])
         job->device.ops->windows_unmap(base, stride, job->n_local);
         return rc;
     }
-    RS_TRY(rs_heap_init(&job->heap, window, job->my_local, job->config.heap_nbytes, job->board.drops, job->n_pes, job->my_pe));
+    RS_TRY(rs_heap_init(&job->heap, window, job->my_local, job->config.heap_nbytes, job->board.drops,
+                        job->n_pes, job->my_pe));
     job->routes = calloc((size_t)job->n_pes, sizeof *job->routes);
     if (!job->routes) return rs_fail(RS_E_NOMEM, "no memory for %d routes", job->n_pes);
     for (int pe = 0; pe < job->n_pes; pe++)
@@ -244,19 +256,24 @@ static int exchange_outcome(struct rs_job *job, struct rs_bootstrap *bootstrap, 
 {
     struct outcome mine = {.status = rc}, *all = calloc((size_t)job->n_pes, sizeof *all);
     if (!all) return rs_fail(RS_E_NOMEM, "no memory to start %d PEs", job->n_pes);
-    if (rc < 0) snprintf(mine.text, sizeof mine.text, "%.*s", (int)sizeof mine.text - 1, rs_error_slot()->text);
+    if (rc < 0)
+        snprintf(mine.text, sizeof mine.text, "%.*s", (int)sizeof mine.text - 1, rs_error_slot()->text);
     int gathered = rs_bootstrap_allgather(bootstrap, &mine, sizeof mine, all);
     for (int pe = 0; gathered == 0 && rc == 0 && pe < job->n_pes; pe++)
-        if (all[pe].status < 0) rc = rs_fail_pe(all[pe].status, pe, "PE %d could not start: %s", pe, all[pe].text);
+        if (all[pe].status < 0)
+            rc = rs_fail_pe(all[pe].status, pe, "PE %d could not start: %s", pe, all[pe].text);
     free(all);
     return rc < 0 ? rc : gathered;
 }
 
 static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
 {
-    struct hello mine = {.host = host_of(&job->config), .heap_nbytes = job->config.heap_nbytes,
-                         .layout_version = LAYOUT_VERSION, .max_teams = (uint32_t)job->config.max_teams,
-                         };
+    struct hello mine = {
+        .host = host_of(&job->config),
+        .heap_nbytes = job->config.heap_nbytes,
+        .layout_version = LAYOUT_VERSION,
+        .max_teams = (uint32_t)job->config.max_teams,
+    };
     rs_os_cpu_set(mine.cpus);
     struct hello *hellos = calloc((size_t)job->n_pes, sizeof *hellos);
     if (!hellos) return rs_fail(RS_E_NOMEM, "no memory to start %d PEs", job->n_pes);
@@ -302,8 +319,8 @@ int rs_job_create(struct rs_job **job_out, const struct rs_config *config, struc
     rs_heap_make_current(&job->heap);
     rs_signals_install(&job->board);
     rs_log_set_pe(job->my_pe);
-    rs_log(RS_LOG_INFO, "%d PEs by %s, device %s, heap %zu bytes", job->n_pes, job->launcher, job->device.ops->name,
-           job->heap.nbytes);
+    rs_log(RS_LOG_INFO, "%d PEs by %s, device %s, heap %zu bytes", job->n_pes, job->launcher,
+           job->device.ops->name, job->heap.nbytes);
     *job_out = job;
     return 0;
 }

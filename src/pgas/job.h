@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Everything a job owns hangs here; built by rs_job_create and torn down by rs_job_destroy in one visible order.
+ * Everything a job owns hangs here; built by rs_job_create and torn down by rs_job_destroy in one visible
+ * order.
  */
 #ifndef RS_PGAS_JOB_H
 #define RS_PGAS_JOB_H
@@ -27,7 +28,8 @@ struct rs_buffer {
     size_t nbytes;
 };
 
-/* A context. Host-issued operations on this host complete at once, so it is a name, its options, and a team. */
+/* A context. Host-issued operations on this host complete at once, so it is a name, its options, and a team.
+ */
 struct rs_context {
     _Atomic uint32_t generation; /* odd while alive. W: under the lock, release. R: any call on it, acquire */
     uint32_t next_free;          /* under the lock: index + 1 of the next free one */
@@ -56,18 +58,20 @@ struct rs_job {
     bool can_be_outstanding; /* some route's transport has a quiet or a fence */
     struct rs_teams teams;
     struct rs_team *world, *shared; /* references of the table */
-    struct rs_contexts *contexts; /* owned */
+    struct rs_contexts *contexts;   /* owned */
     pthread_mutex_t buffers_lock;
     struct rs_buffer *buffers; /* owned, sorted */
     size_t n_buffers, buffers_capacity;
     struct rs_counters retired; /* of threads that ended; under thread.c's lock */
-    bool built; /* init went through: finalize may be collective */
+    bool built;                 /* init went through: finalize may be collective */
 };
 
-/* The process's job; NULL before init and after finalize. W: init and finalize, release. R: attach, acquire. */
+/* The process's job; NULL before init and after finalize. W: init and finalize, release. R: attach, acquire.
+ */
 extern struct rs_job *_Atomic rs_job_current;
 
-/* Take part in the exchange over bootstrap (borrowed) and build everything. All PEs succeed, or all fail with a message. */
+/* Take part in the exchange over bootstrap (borrowed) and build everything. All PEs succeed, or all fail with
+ * a message. */
 int rs_job_create(struct rs_job **job_out, const struct rs_config *config, struct rs_bootstrap *bootstrap,
                   const rocshmem_uniqueid_t *uid);
 /* Free everything; waits for nobody. NULL is fine. */
@@ -80,7 +84,8 @@ void rs_job_set_interrupt(int (*hook)(void *arg), void *arg);
 /* Ask it: 0, or INTERRUPTED (worded). For the waits of the bootstrap. */
 int rs_job_interrupted(void);
 
-/* A world collective that also settles which dropped blocks are free now; what malloc, free and finalize begin with. */
+/* A world collective that also settles which dropped blocks are free now; what malloc, free and finalize
+ * begin with. */
 int rs_job_settle(struct rs_job *job, const struct rs_signature *signature);
 
 static inline bool rs_job_has_pe(const struct rs_job *job, int pe)

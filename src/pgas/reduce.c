@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * acc[k] = acc[k] op in[k], for every type and operation: loops that the compiler vectorises, and a switch over them. Integer
- * sums and products wrap as unsigned ones do.
+ * acc[k] = acc[k] op in[k], for every type and operation: loops that the compiler vectorises, and a switch
+ * over them. Integer sums and products wrap as unsigned ones do.
  */
 #include <stdint.h>
 
 #include "pgas/collective.h"
 
-#define LOOP(T, expression)                                                                                            \
-    {                                                                                                                  \
-        T *a = acc;                                                                                                    \
-        const T *b = in;                                                                                               \
-        for (size_t k = 0; k < n; k++) a[k] = (T)(expression);                                                         \
-        return;                                                                                                        \
+#define LOOP(T, expression)                                                                                  \
+    {                                                                                                        \
+        T *a = acc;                                                                                          \
+        const T *b = in;                                                                                     \
+        for (size_t k = 0; k < n; k++) a[k] = (T)(expression);                                               \
+        return;                                                                                              \
     }
 
 /* Sums of the signed types go through the unsigned type of the same width: overflow of those is defined. */
-#define SUM(name, T, ...)                                                                                              \
-    case RS_TYPE_##name:                                                                                               \
+#define SUM(name, T, ...)                                                                                    \
+    case RS_TYPE_##name:                                                                                     \
         LOOP(T, a[k] + b[k])
-#define PROD(name, T, ...)                                                                                             \
-    case RS_TYPE_##name:                                                                                               \
+#define PROD(name, T, ...)                                                                                   \
+    case RS_TYPE_##name:                                                                                     \
         LOOP(T, a[k] * b[k])
-#define MIN(name, T, ...)                                                                                              \
-    case RS_TYPE_##name:                                                                                               \
+#define MIN(name, T, ...)                                                                                    \
+    case RS_TYPE_##name:                                                                                     \
         LOOP(T, b[k] < a[k] ? b[k] : a[k])
-#define MAX(name, T, ...)                                                                                              \
-    case RS_TYPE_##name:                                                                                               \
+#define MAX(name, T, ...)                                                                                    \
+    case RS_TYPE_##name:                                                                                     \
         LOOP(T, b[k] > a[k] ? b[k] : a[k])
-#define BITWISE(name, T, op)                                                                                           \
-    case RS_TYPE_##name:                                                                                               \
+#define BITWISE(name, T, op)                                                                                 \
+    case RS_TYPE_##name:                                                                                     \
         LOOP(T, a[k] op b[k])
 
 #if defined(__clang__)
@@ -104,7 +104,7 @@ static void combine_xor(enum rs_type type, void *acc, const void *in, size_t n)
 void rs_reduce_combine(enum rs_type type, int op, void *acc, const void *in, size_t n)
 {
     static void (*const table[])(enum rs_type, void *, const void *, size_t) = {
-        [ROCSHMEM_SUM] = combine_sum, [ROCSHMEM_MAX] = combine_max, [ROCSHMEM_MIN] = combine_min,
+        [ROCSHMEM_SUM] = combine_sum,   [ROCSHMEM_MAX] = combine_max, [ROCSHMEM_MIN] = combine_min,
         [ROCSHMEM_PROD] = combine_prod, [ROCSHMEM_AND] = combine_and, [ROCSHMEM_OR] = combine_or,
         [ROCSHMEM_XOR] = combine_xor};
     table[op](type, acc, in, n);

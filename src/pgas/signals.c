@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Handlers run in any thread at any point: they read the board through one atomic pointer and call only what rs_dump_state and
- * _exit need.
+ * Handlers run in any thread at any point: they read the board through one atomic pointer and call only what
+ * rs_dump_state and _exit need.
  */
 #include "pgas/signals.h"
 
@@ -77,7 +77,8 @@ static void tell_launcher(const char *name, int status)
     uint64_t deadline = rs_os_now_ns() + 200000000u;
     int socket = name && name[0] ? rs_os_unix_connect(name) : -1;
     if (socket < 0) return;
-    if (rs_os_recv_all(socket, uid, sizeof uid, deadline) == 0) (void)rs_os_send_all(socket, &message, sizeof message, deadline);
+    if (rs_os_recv_all(socket, uid, sizeof uid, deadline) == 0)
+        (void)rs_os_send_all(socket, &message, sizeof message, deadline);
     close(socket);
 }
 
@@ -89,7 +90,8 @@ void rs_signals_exit_all(const struct rs_board *board, int status, const char *l
         atomic_store_explicit(&board->exit->state, 2, memory_order_release);
         tell_launcher(launcher_socket, status);
         for (int i = 0; i < board->n_local; i++)
-            if (i != board->my_local && atomic_load_explicit(&board->vitals[i].state, memory_order_acquire) == RS_PE_RUNNING &&
+            if (i != board->my_local &&
+                atomic_load_explicit(&board->vitals[i].state, memory_order_acquire) == RS_PE_RUNNING &&
                 rs_os_pid_alive(board->vitals[i].pid, board->vitals[i].start_time))
                 kill(board->vitals[i].pid, exit_signal());
     } else { /* another PE, or thread, was first: its status counts */

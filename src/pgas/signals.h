@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two Unix signals that a job listens to while it lives: SIGUSR1 prints the state of all PEs, and a real-time signal ends this
- * process with the status that rocshmem_global_exit put on the board. A handler that the program installed before init stays.
+ * The two Unix signals that a job listens to while it lives: SIGUSR1 prints the state of all PEs, and a
+ * real-time signal ends this process with the status that rocshmem_global_exit put on the board. A handler
+ * that the program installed before init stays.
  */
 #ifndef RS_PGAS_SIGNALS_H
 #define RS_PGAS_SIGNALS_H
@@ -10,7 +11,8 @@
 
 void rs_signals_install(const struct rs_board *board);
 void rs_signals_restore(void);
-/* End every PE of this host with status, this one last. launcher_socket: rocshmem-run's, told first; may be empty. */
+/* End every PE of this host with status, this one last. launcher_socket: rocshmem-run's, told first; may be
+ * empty. */
 _Noreturn void rs_signals_exit_all(const struct rs_board *board, int status, const char *launcher_socket);
 
 #endif

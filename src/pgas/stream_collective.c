@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Collectives in the order of a stream, written with the device's memory operations and copies only. Any thread enqueues; the
- * team's stream lock allots the sequence number and keeps the order.
+ * Collectives in the order of a stream, written with the device's memory operations and copies only. Any
+ * thread enqueues; the team's stream lock allots the sequence number and keeps the order.
  *
- * Operation e of a team uses flag slot e mod RS_STREAM_RING on every member. In it, member p has one word per phase on each
- * other member, to which it writes e; a member waits for words >= e. Two streams, or two threads, may have operations of one
- * team in flight: each has a slot of its own, and a later one never releases an earlier one, because it writes other words. A
- * word is used again by e + RS_STREAM_RING only after e is complete on the writer (the `complete` word of the slot, waited for
- * first), and e is complete on p only after all members arrived in e, so the later value can only come where the earlier one
- * has done its work; and a wait for >= e stays satisfied. A word never goes backwards, also not over teams: the sequence of a
- * slot starts where its last team stopped.
+ * Operation e of a team uses flag slot e mod RS_STREAM_RING on every member. In it, member p has one word per
+ * phase on each other member, to which it writes e; a member waits for words >= e. Two streams, or two
+ * threads, may have operations of one team in flight: each has a slot of its own, and a later one never
+ * releases an earlier one, because it writes other words. A word is used again by e + RS_STREAM_RING only
+ * after e is complete on the writer (the `complete` word of the slot, waited for first), and e is complete on
+ * p only after all members arrived in e, so the later value can only come where the earlier one has done its
+ * work; and a wait for >= e stays satisfied. A word never goes backwards, also not over teams: the sequence
+ * of a slot starts where its last team stopped.
  *
- * Data are pulled from the members after all have arrived, and a second phase holds everyone until all have pulled.
+ * Data are pulled from the members after all have arrived, and a second phase holds everyone until all have
+ * pulled.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,7 +49,8 @@ static void announce(const struct op *op)
     memcpy(words, &op->signature, sizeof words);
     atomic_store_explicit(&mine->sequence, 0, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
-    for (size_t i = 0; i < sizeof words / 8; i++) atomic_store_explicit(&mine->words[i], words[i], memory_order_relaxed);
+    for (size_t i = 0; i < sizeof words / 8; i++)
+        atomic_store_explicit(&mine->words[i], words[i], memory_order_relaxed);
     atomic_store_explicit(&mine->sequence, op->e, memory_order_release);
 }
 
@@ -97,17 +100,21 @@ static int check_on_stream(void *arg, bool failed)
     return rc;
 }
 
-/* Write my words of a phase everywhere, then wait for everyone's here. Returns the number of operations put into ops. */
+/* Write my words of a phase everywhere, then wait for everyone's here. Returns the number of operations put
+ * into ops. */
 static size_t phase_ops(const struct rs_team *team, uint64_t e, int phase, struct rs_memop *ops)
 {
     size_t n = 0;
     for (int i = 0; i < team->n_pes; i++)
         if (i != team->my_pe)
-            ops[n++] = (struct rs_memop){.kind = RS_MEMOP_WRITE, .word = flag_word(team, i, e, phase, team->my_pe), .value = e};
+            ops[n++] = (struct rs_memop){
+                .kind = RS_MEMOP_WRITE, .word = flag_word(team, i, e, phase, team->my_pe), .value = e};
     for (int i = 0; i < team->n_pes; i++)
         if (i != team->my_pe)
-            ops[n++] = (struct rs_memop){.kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_GE,
-                                         .word = flag_word(team, team->my_pe, e, phase, i), .value = e};
+            ops[n++] = (struct rs_memop){.kind = RS_MEMOP_WAIT,
+                                         .cmp = ROCSHMEM_CMP_GE,
+                                         .word = flag_word(team, team->my_pe, e, phase, i),
+                                         .value = e};
     return n;
 }
 
@@ -144,9 +151,11 @@ static int enqueue_locked(struct rs_team *team, struct op *op, const struct pull
     uint64_t e = op->e;
     uint64_t *complete = complete_word(team, e);
     size_t n = 0;
-    if (e > team->stream_base + RS_STREAM_RING && __atomic_load_n(complete, __ATOMIC_ACQUIRE) + RS_STREAM_RING < e) {
+    if (e > team->stream_base + RS_STREAM_RING &&
+        __atomic_load_n(complete, __ATOMIC_ACQUIRE) + RS_STREAM_RING < e) {
         /* The slot is still in use on another stream: go behind that. */
-        ops[0] = (struct rs_memop){.kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_GE, .word = complete, .value = e - RS_STREAM_RING};
+        ops[0] = (struct rs_memop){
+            .kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_GE, .word = complete, .value = e - RS_STREAM_RING};
         RS_TRY(device->ops->batch(device, stream, ops, 1));
         RS_TRY(device->ops->call(device, stream, announce_on_stream, op));
     } else {
@@ -165,11 +174,13 @@ static int enqueue_locked(struct rs_team *team, struct op *op, const struct pull
     return device->ops->batch(device, stream, ops, n);
 }
 
-static int enqueue(struct rs_team *team, const struct rs_signature *signature, const struct pull *pull, void *stream)
+static int enqueue(struct rs_team *team, const struct rs_signature *signature, const struct pull *pull,
+                   void *stream)
 {
     struct rs_job *job = team->job;
     if (RS_UNLIKELY(rs_board_is_broken(&job->board))) return rs_board_broken(&job->board);
-    int known = job->device.ops->query(&job->device, stream); /* an unknown stream: before anything is enqueued */
+    int known =
+        job->device.ops->query(&job->device, stream); /* an unknown stream: before anything is enqueued */
     if (known < 0) return known;
     struct rs_memop few[32], *ops = few;
     size_t most = 2 * (size_t)team->n_pes + 1;
@@ -205,15 +216,15 @@ int rs_stream_barrier(struct rs_team *team, const struct rs_signature *signature
     return enqueue(team, signature, NULL, stream);
 }
 
-int rs_stream_alltoall(struct rs_team *team, const struct rs_signature *signature, void *dest, const void *source,
-                       size_t nbytes, void *stream)
+int rs_stream_alltoall(struct rs_team *team, const struct rs_signature *signature, void *dest,
+                       const void *source, size_t nbytes, void *stream)
 {
     struct pull pull = {dest, source, nbytes, -1};
     return enqueue(team, signature, &pull, stream);
 }
 
-int rs_stream_broadcast(struct rs_team *team, const struct rs_signature *signature, void *dest, const void *source,
-                        size_t nbytes, int root, void *stream)
+int rs_stream_broadcast(struct rs_team *team, const struct rs_signature *signature, void *dest,
+                        const void *source, size_t nbytes, int root, void *stream)
 {
     struct pull pull = {dest, source, nbytes, root};
     return enqueue(team, signature, &pull, stream);

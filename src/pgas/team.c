@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making, finding and leaving teams. The table and the slots are under one lock; a team's members never change.
+ * Making, finding and leaving teams. The table and the slots are under one lock; a team's members never
+ * change.
  */
 #include "pgas/team.h"
 
@@ -49,7 +50,8 @@ void rs_teams_fini(struct rs_teams *teams)
 /* The stream flags of a PE for a slot of its own, as mapped here. */
 static uint64_t *flags_of(const struct rs_job *job, int pe, int slot)
 {
-    unsigned char *mine = job->heap.flags + (size_t)slot * rs_stream_flag_words(job->n_pes) * sizeof(uint64_t);
+    unsigned char *mine =
+        job->heap.flags + (size_t)slot * rs_stream_flag_words(job->n_pes) * sizeof(uint64_t);
     return (uint64_t *)(void *)(mine + job->routes[pe].shift);
 }
 
@@ -94,7 +96,8 @@ static void table_add_locked(struct rs_teams *teams, struct rs_team *team)
     teams->n_live++;
 }
 
-int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_pes, int slot, struct rs_team **team_out)
+int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_pes, int slot,
+                         struct rs_team **team_out)
 {
     int *slots = malloc((size_t)n_pes * sizeof *slots);
     if (!slots) return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n_pes);
@@ -109,7 +112,8 @@ int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_
     return 0;
 }
 
-/* --- slots ---------------------------------------------------------------------------------------------------- */
+/* --- slots
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Under the lock. A slot whose team all members have left is free again. */
 static void reclaim_locked(struct rs_slot *slot)
@@ -148,7 +152,8 @@ static void slot_give(struct rs_teams *teams, int slot)
     pthread_mutex_unlock(&teams->lock);
 }
 
-/* --- split ---------------------------------------------------------------------------------------------------- */
+/* --- split
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* What each PE of the parent tells the others. */
 struct offer {
@@ -181,7 +186,8 @@ static int split_finish(struct rs_team *parent, const struct offer *offers, int 
         members[i] = parent->pes[start + i * stride];
         slots[i] = o->slot;
         if (o->slot == -2) {
-            rc = rs_fail_pe(RS_E_LIMIT, members[i], "PE %d is in %d teams already; destroy some, or raise ROCSHMEM_MAX_NUM_TEAMS",
+            rc = rs_fail_pe(RS_E_LIMIT, members[i],
+                            "PE %d is in %d teams already; destroy some, or raise ROCSHMEM_MAX_NUM_TEAMS",
                             members[i], job->teams.max_teams);
             goto done;
         }
@@ -205,7 +211,8 @@ done:
     return rc;
 }
 
-int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, int size, struct rs_team **team_out)
+int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, int size,
+                  struct rs_team **team_out)
 {
     struct rs_job *job = parent->job;
     bool valid = range_is_valid(parent, start, stride, size);
@@ -220,7 +227,11 @@ int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, 
         mine.next_id = job->teams.next_id;
         pthread_mutex_unlock(&job->teams.lock);
     }
-    struct rs_signature signature = {call, RS_KIND_SPLIT, parent->id, {(uint64_t)(int64_t)start, (uint64_t)(int64_t)stride, (uint64_t)(int64_t)size}};
+    struct rs_signature signature = {
+        call,
+        RS_KIND_SPLIT,
+        parent->id,
+        {(uint64_t)(int64_t)start, (uint64_t)(int64_t)stride, (uint64_t)(int64_t)size}};
     struct offer *offers = malloc((size_t)parent->n_pes * sizeof *offers);
     int rc = offers ? rs_collective_exchange(parent, &signature, &mine, sizeof mine, offers)
                     : rs_fail(RS_E_NOMEM, "no memory to split a team of %d PEs", parent->n_pes);
@@ -251,7 +262,8 @@ void rs_team_destroy(struct rs_team *team)
     pthread_mutex_unlock(&teams->lock);
 }
 
-/* --- finding -------------------------------------------------------------------------------------------------- */
+/* --- finding
+ * -------------------------------------------------------------------------------------------------- */
 
 rocshmem_team_t rs_team_handle(const struct rs_team *team)
 {
@@ -277,7 +289,8 @@ struct rs_team *rs_team_get(struct rs_job *job, rocshmem_team_t handle, const ch
     if (handle == ROCSHMEM_TEAM_INVALID)
         rs_fail(RS_E_ARG, "%s is ROCSHMEM_TEAM_INVALID; this PE is no member, or the split failed", what);
     else
-        rs_fail(RS_E_ARG, "%s %lld is unknown: it was never made, or destroyed before", what, (long long)(intptr_t)number);
+        rs_fail(RS_E_ARG, "%s %lld is unknown: it was never made, or destroyed before", what,
+                (long long)(intptr_t)number);
     return NULL;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A team: members, this PE's position, and what its collectives need. Each PE chooses a slot of its own on the board for each
- * team that it is in (the members tell each other), so no agreement over the whole host is needed. A handle is a team's id,
- * equal on all members; handles are looked up, never dereferenced.
+ * A team: members, this PE's position, and what its collectives need. Each PE chooses a slot of its own on
+ * the board for each team that it is in (the members tell each other), so no agreement over the whole host is
+ * needed. A handle is a team's id, equal on all members; handles are looked up, never dereferenced.
  */
 #ifndef RS_PGAS_TEAM_H
 #define RS_PGAS_TEAM_H
@@ -25,9 +25,9 @@ struct rs_stream_slots;
 struct rs_team {
     struct rs_job *job;
     uint32_t id;
-    int n_pes, my_pe; /* my position, 0..n_pes-1 */
-    int *pes;         /* owned: position -> PE of the world */
-    int slot;         /* mine, on the board and in the flags */
+    int n_pes, my_pe;       /* my position, 0..n_pes-1 */
+    int *pes;               /* owned: position -> PE of the world */
+    int slot;               /* mine, on the board and in the flags */
     struct rs_post **posts; /* owned array: member i's post; on the board */
     uint64_t **flags;       /* owned array: member i's stream flags as mapped here */
 
@@ -42,8 +42,8 @@ struct rs_team {
     uint64_t stream_sequence;
     uint64_t stream_base; /* where it started; constant */
 
-    int refs;       /* under the job's team lock: finds, and the table's own */
-    bool destroyed; /* under it */
+    int refs;             /* under the job's team lock: finds, and the table's own */
+    bool destroyed;       /* under it */
     struct rs_team *next; /* under it: the hash chain */
 };
 
@@ -51,8 +51,9 @@ struct rs_team {
 #define RS_TEAM_BUCKETS 64
 struct rs_slot {
     bool used;
-    /* Set when the team was destroyed here: the slot may be used again when every member has posted the leaving step too. */
-    struct rs_team *leaving; /* owned */
+    /* Set when the team was destroyed here: the slot may be used again when every member has posted the
+     * leaving step too. */
+    struct rs_team *leaving;            /* owned */
     uint64_t sequence, stream_sequence; /* where the last team in it stopped: a later one starts above */
 };
 struct rs_teams {
@@ -67,13 +68,16 @@ int rs_teams_init(struct rs_teams *teams, int max_teams);
 void rs_teams_fini(struct rs_teams *teams); /* every team is gone afterwards; zeroed is fine */
 
 /* World and shared, in init: no messages, slots 0 and 1. */
-int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_pes, int slot, struct rs_team **team_out);
+int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_pes, int slot,
+                         struct rs_team **team_out);
 /* See rocshmem_team_split_strided; collective over parent. *team_out is NULL for PEs outside. */
-int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, int size, struct rs_team **team_out);
+int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, int size,
+                  struct rs_team **team_out);
 /* Announce that this PE is done with it; never waits. */
 void rs_team_destroy(struct rs_team *team);
 
-/* The team behind a handle, kept alive until rs_team_put. NULL (worded: what names the argument) when there is none. */
+/* The team behind a handle, kept alive until rs_team_put. NULL (worded: what names the argument) when there
+ * is none. */
 struct rs_team *rs_team_get(struct rs_job *job, rocshmem_team_t handle, const char *what);
 void rs_team_put(struct rs_team *team);
 rocshmem_team_t rs_team_handle(const struct rs_team *team);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads come and go by themselves: the first API call of a thread attaches it, its end detaches it (a pthread key's
- * destructor). The list of attached threads, and the counters that ended threads leave, are under one lock of the process.
+ * Threads come and go by themselves: the first API call of a thread attaches it, its end detaches it (a
+ * pthread key's destructor). The list of attached threads, and the counters that ended threads leave, are
+ * under one lock of the process.
  */
 #include "pgas/thread.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a calling thread owns: its note on the board, its counters, and what it last learnt about addresses. Reached by one
- * thread-local pointer, so an API call finds everything behind one load; a thread that never called, and every thread after
- * finalize, finds the blank, whose job is NULL.
+ * What a calling thread owns: its note on the board, its counters, and what it last learnt about addresses.
+ * Reached by one thread-local pointer, so an API call finds everything behind one load; a thread that never
+ * called, and every thread after finalize, finds the blank, whose job is NULL.
  */
 #ifndef RS_PGAS_THREAD_H
 #define RS_PGAS_THREAD_H
@@ -29,7 +29,8 @@ struct rs_thread {
     struct rs_note *note;
     struct rs_hit hit[2];
     struct rs_counters counters;
-    /* What this thread is about to wait for; called on the first slow tick of a wait. Owner only. NULL: nothing to say. */
+    /* What this thread is about to wait for; called on the first slow tick of a wait. Owner only. NULL:
+     * nothing to say. */
     void (*describe)(const void *arg, char *out, size_t nbytes);
     const void *describe_arg;
     bool waited; /* a slow tick wrote details into the note: to be taken out when the call ends. Owner only */

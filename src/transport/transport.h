@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How bytes reach one PE. A PE holds one route per peer, chosen in init: the first transport of the list that can reach it.
- * dest and source are addresses of this PE's own window (or ordinary memory, on the local side); the transport adds route->shift
- * or asks its network. Arguments were checked above.
+ * How bytes reach one PE. A PE holds one route per peer, chosen in init: the first transport of the list that
+ * can reach it. dest and source are addresses of this PE's own window (or ordinary memory, on the local
+ * side); the transport adds route->shift or asks its network. Arguments were checked above.
  */
 #ifndef RS_TRANSPORT_TRANSPORT_H
 #define RS_TRANSPORT_TRANSPORT_H
@@ -17,13 +17,20 @@ struct rs_route;
 
 /* One atomic operation on a word of a PE. */
 enum rs_amo_op {
-    RS_AMO_FETCH, RS_AMO_SET, RS_AMO_SWAP, RS_AMO_COMPARE_SWAP, RS_AMO_ADD, RS_AMO_AND, RS_AMO_OR, RS_AMO_XOR
+    RS_AMO_FETCH,
+    RS_AMO_SET,
+    RS_AMO_SWAP,
+    RS_AMO_COMPARE_SWAP,
+    RS_AMO_ADD,
+    RS_AMO_AND,
+    RS_AMO_OR,
+    RS_AMO_XOR
 };
 
 struct rs_transport_ops {
     const char *name; /* "direct", "ucx": what rocshmem-info prints */
-    /* Host-issued. A put returns when source may be reused, a get when the data is here; nbi forms complete at quiet and may be
-     * NULL: then the blocking ones serve. */
+    /* Host-issued. A put returns when source may be reused, a get when the data is here; nbi forms complete
+     * at quiet and may be NULL: then the blocking ones serve. */
     int (*put)(const struct rs_route *route, void *dest, const void *source, size_t nbytes);
     int (*get)(const struct rs_route *route, void *dest, const void *source, size_t nbytes);
     /* width 4 or 8; old_out may be NULL when the old value is not wanted. */
@@ -32,13 +39,16 @@ struct rs_transport_ops {
     int (*fence)(const struct rs_route *route); /* NULL: this transport keeps order */
     int (*quiet)(const struct rs_route *route); /* NULL: nothing of it is ever outstanding */
     /* In the order of a stream of route->device. */
-    int (*put_on_stream)(const struct rs_route *route, void *stream, void *dest, const void *source, size_t nbytes);
-    int (*get_on_stream)(const struct rs_route *route, void *stream, void *dest, const void *source, size_t nbytes);
+    int (*put_on_stream)(const struct rs_route *route, void *stream, void *dest, const void *source,
+                         size_t nbytes);
+    int (*get_on_stream)(const struct rs_route *route, void *stream, void *dest, const void *source,
+                         size_t nbytes);
     /* A write or add of a 64-bit word there, after what the stream did before. */
-    int (*signal_on_stream)(const struct rs_route *route, void *stream, uint64_t *word, uint64_t value, int sig_op);
+    int (*signal_on_stream)(const struct rs_route *route, void *stream, uint64_t *word, uint64_t value,
+                            int sig_op);
 };
 
-struct rs_route {                      /* how this PE reaches one peer; built in init, constant after */
+struct rs_route {                       /* how this PE reaches one peer; built in init, constant after */
     const struct rs_transport_ops *ops; /* static */
     struct rs_device *device;           /* borrowed from the job */
     ptrdiff_t shift;                    /* my address + shift = the peer's copy; valid where mapped */

@@ -291,7 +291,8 @@ def check_tidy(suite: Suite) -> None:
 
 def check_contracts(suite: Suite) -> None:
     for script in sorted((ROOT / "tests" / "contract").glob("[a-z]*.py")):
-        contract(suite, script)
+        if script.name != "contract.py":  # what the others share
+            contract(suite, script)
 
 
 def no_aslr() -> list[str]:
@@ -328,8 +329,10 @@ def check_python(suite: Suite) -> None:
     folders = ["python", "tests", "examples", "scripts", "bench"]
     step(suite, "ruff check", [python, "-m", "ruff", "check", *folders])
     step(suite, "mypy of the package", [python, "-m", "mypy", "python/rocshmem4py"])
-    step(suite, "mypy of tests and scripts", [python, "-m", "mypy", "tests/python", "tests/contract", "scripts"])
-    allowed = ["--allowlist", "bindings/cpython/stubtest.allow", "--ignore-unused-allowlist"]
+    # Tests look at the None of what returns nothing, and call with wrong types on purpose.
+    loosely = ["--disable-error-code", "func-returns-value", "--no-warn-unused-ignores"]
+    step(suite, "mypy of the tests", [python, "-m", "mypy", *loosely, "tests/python"])
+    step(suite, "mypy of scripts and contracts", [python, "-m", "mypy", "tests/contract", "scripts"])
     step(suite, "stubs agree with the extension", [python, "-m", "mypy.stubtest", "_rocshmem4py", *allowed])
 
 

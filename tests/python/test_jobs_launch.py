@@ -53,9 +53,6 @@ def done(n: int) -> list[str]:
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("launcher", ["rocshmem-run", "torchrun", "env", "mpirun"])
 def test_plain_init_finds_the_job_of_the_launcher(run_job: Callable[..., Any], launcher: str, n: int) -> None:
-    if launcher == "torchrun" and n not in (1, 2, 4):
-        n_text = f"torchrun starts a Python that imports torch: {n} PEs add nothing to 1, 2 and 4"
-        pytest.skip(n_text)
     assert run_job(n, RAW, launcher=launcher, timeout=120).lines == done(n)
 
 
@@ -197,8 +194,8 @@ def test_global_exit_with_0_is_success(run_job: Callable[..., Any]) -> None:
     assert run_job(3, program, timeout=30).stdout == ""
 
 
-def test_torch_free_programs_under_torchrun_variables_need_a_store_of_nobody(run_job: Callable[..., Any]) -> None:
-    """RANK and WORLD_SIZE without MASTER_ADDR: the host's own address is taken, or the error names what is missing."""
+def test_rank_and_world_size_without_a_port_join_or_name_what_is_missing(run_job: Callable[..., Any]) -> None:
+    """The same on every PE, within the time-out."""
     program = """
     import os, sys
     import rocshmem4py as rs

@@ -21,6 +21,9 @@ PES = (1, 2, 3, 4)
 
 RunJob = Callable[..., Job]
 
+#: An unbuffered Python writes a line's end by itself, behind another PE's line.
+LINES = {"PYTHONUNBUFFERED": None}
+
 
 @pytest.fixture(scope="module")
 def hello(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -47,7 +50,7 @@ def test_hello_compiles_and_every_pe_greets_the_next(run_job: RunJob, hello: Pat
 
 @pytest.mark.parametrize("n", PES)
 def test_ring_hands_the_token_around(run_job: RunJob, n: int) -> None:
-    job = run_job(n, EXAMPLES / "02_ring.py")
+    job = run_job(n, EXAMPLES / "02_ring.py", env=LINES)
     token = n * (n - 1) // 2
     assert job.lines == [
         f"PE {pe} of {n}: neighbour {(pe - 1) % n} wrote to me, the token came back as {token}" for pe in range(n)
@@ -144,12 +147,10 @@ def test_heat2d_with_a_wrong_field_ends_with_a_failure(run_job: RunJob, tmp_path
     assert job.returncode == 1
 
 
-@pytest.mark.parametrize(
-    ("launcher", "n"), [*(("rocshmem-run", n) for n in PES), ("torchrun", 1), ("torchrun", 2), ("torchrun", 4)]
-)
+@pytest.mark.parametrize(("launcher", "n"), [*(("rocshmem-run", n) for n in PES), ("torchrun", 2)])
 def test_torch_tokens_go_out_and_come_back(run_job: RunJob, launcher: str, n: int) -> None:
     pytest.importorskip("torch")
-    job = run_job(n, EXAMPLES / "04_torch_alltoall.py", launcher=launcher, timeout=180)
+    job = run_job(n, EXAMPLES / "04_torch_alltoall.py", launcher=launcher, env=LINES, timeout=180)
     assert job.lines == [f"PE {pe} of {n}: tokens went out and came back on cpu" for pe in range(n)]
 
 

@@ -46,11 +46,11 @@ int rs_streams_create(struct rs_streams **streams_out, const struct rs_watch *wa
 void rs_streams_destroy(struct rs_streams *streams);
 
 int rs_streams_add(struct rs_streams *streams, void **stream_out);
-int rs_streams_remove(struct rs_streams *streams, void *stream);
+int rs_streams_remove(struct rs_streams *streams, void *handle);
 /* Run or queue one piece of work (copied, batch operations included). */
-int rs_streams_push(struct rs_streams *streams, void *stream, struct rs_work *work);
-int rs_streams_synchronize(struct rs_streams *streams, void *stream);
+int rs_streams_push(struct rs_streams *streams, void *handle, struct rs_work *work);
+int rs_streams_synchronize(struct rs_streams *streams, void *handle);
 int rs_streams_synchronize_all(struct rs_streams *streams);
-int rs_streams_query(struct rs_streams *streams, void *stream);
+int rs_streams_query(struct rs_streams *streams, void *handle);
 
 #endif

@@ -29,10 +29,11 @@ void rs_blocks_fini(struct rs_blocks *blocks)
 static int grow(struct rs_blocks *blocks)
 {
     if (blocks->n < blocks->capacity) return 0;
-    struct rs_range *more = realloc(blocks->free, 2 * blocks->capacity * sizeof *more);
+    size_t capacity = blocks->capacity ? 2 * blocks->capacity : 64;
+    struct rs_range *more = realloc(blocks->free, capacity * sizeof *more);
     if (!more) return rs_fail(RS_E_NOMEM, "no memory for the heap's free list of %zu ranges", blocks->n);
     blocks->free = more;
-    blocks->capacity *= 2;
+    blocks->capacity = capacity;
     return 0;
 }
 

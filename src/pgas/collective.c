@@ -30,7 +30,6 @@ struct step {
     struct rs_team *team;
     struct rs_job *job;
     uint64_t sequence;
-    int awaited; /* the member being waited for */
 };
 
 static void describe(const void *arg, char *out, size_t nbytes)
@@ -69,9 +68,8 @@ static void unclaim(struct rs_team *team)
 static int begin(struct step *step, struct rs_team *team, const struct rs_signature *signature)
 {
     struct rs_job *job = team->job;
+    *step = (struct step){.team = team, .job = job, .sequence = team->sequence};
     if (RS_UNLIKELY(rs_board_is_broken(&job->board))) return rs_board_broken(&job->board);
-    step->team = team;
-    step->job = job;
     step->sequence = ++team->sequence;
     uint64_t hash = rs_signature_hash(signature);
     team->history = (team->history ^ hash) * UINT64_C(0xd6e8feb86659fd93) + 1;
@@ -123,7 +121,6 @@ static inline int await(struct step *step, int i)
     const struct rs_line *line = &team->posts[i]->lines[step->sequence % RS_RING];
     if (RS_UNLIKELY(atomic_load_explicit(&line->sequence, memory_order_acquire) < step->sequence)) {
         struct rs_wait wait;
-        step->awaited = i;
         rs_wait_begin(&wait, &step->job->watch);
         do {
             int rc = rs_wait_pause(&wait);
@@ -169,7 +166,7 @@ static int finish(struct rs_team *team, const struct rs_signature *signature, in
 
 /* The whole frame: one thread, one describer, one exit. */
 #define COLLECTIVE(team, signature, step, body)                                                              \
-    struct step step;                                                                                        \
+    struct step step = {0};                                                                                  \
     RS_TRY(claim(team));                                                                                     \
     rs_describe(rs_self, describe, &step);                                                                   \
     int rc_ = begin(&step, team, signature);                                                                 \

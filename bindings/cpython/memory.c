@@ -19,7 +19,8 @@ static void memory_dealloc(PyObject *self);
 void share_unref(struct share *share)
 {
     if (!share || atomic_fetch_sub_explicit(&share->refs, 1, memory_order_acq_rel) != 1) return;
-    if (share->drop) rocshmemx_drop(share->drop); /* before the hold ends: until then no later job has this address */
+    if (share->drop)
+        rocshmemx_drop(share->drop); /* before the hold ends: until then no later job has this address */
     rocshmemx_release(share->hold);
     free(share);
 }
@@ -128,8 +129,9 @@ static PyObject *memory_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return (PyObject *)memory;
 }
 
-/* Nobody has a reference any more, so all buffer exports are gone; capsules have shares of their own, and to a tensor made
- * of one the memory is symmetric as before: the allocation is dropped when the last of them goes. */
+/* Nobody has a reference any more, so all buffer exports are gone; capsules have shares of their own, and to
+ * a tensor made of one the memory is symmetric as before: the allocation is dropped when the last of them
+ * goes. */
 static void memory_dealloc(PyObject *self)
 {
     struct memory *memory = (struct memory *)self;

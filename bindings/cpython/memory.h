@@ -13,7 +13,8 @@
 struct share {
     _Atomic size_t refs;
     void *hold; /* owned */
-    void *drop; /* the allocation to drop with the last reference: its owner went without freeing it; else NULL */
+    void *drop; /* the allocation to drop with the last reference: its owner went without freeing it; else
+                   NULL */
 };
 
 struct memory {

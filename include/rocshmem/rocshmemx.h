@@ -58,7 +58,7 @@ typedef void (*rocshmemx_error_handler_t)(const rocshmemx_error_t *error, void *
 ROCSHMEM_API void rocshmemx_set_error_handler(rocshmemx_error_handler_t handler, void *arg);
 
 /** Take this thread's last failure out of its slot.
- *  error_out  filled when there is one; NULL only asks: the failure stays in the slot
+ *  error_out  filled when there is one; NULL: the message is dropped
  *  Returns its status, or 0 when there was none since the last call. Functions that return a status, or NULL,
  *  leave their message here and do not call the handler.
  *  Source: extension. Since 0.1. */

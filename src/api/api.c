@@ -28,10 +28,8 @@ int rocshmemx_take_error(rocshmemx_error_t *error_out)
 {
     rocshmemx_error_t *slot = rs_error_slot();
     int status = slot->status;
-    if (status && error_out) {
-        *error_out = *slot;
-        rs_error_clear();
-    }
+    if (status && error_out) *error_out = *slot;
+    if (status) rs_error_clear();
     return status;
 }
 

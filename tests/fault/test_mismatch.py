@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""PEs that do not make the same collective calls: an error on every PE, which names both calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+E_MISMATCH, E_BROKEN = -6, -9
+
+#: What all but the last PE call, what the last one calls, and what every message must contain.
+PAIRS = [
+    ("malloc", "malloc_larger", ["rocshmem_malloc", "100", "200"]),
+    ("malloc", "calloc", ["rocshmem_malloc", "rocshmem_calloc"]),
+    ("malloc", "align", ["rocshmem_malloc", "rocshmem_align", "4096"]),
+    ("malloc", "barrier_all", ["rocshmem_malloc", "rocshmem_barrier_all"]),
+    ("free_block", "free_other", ["rocshmem_free"]),
+    ("free_block", "malloc", ["rocshmem_free", "rocshmem_malloc"]),
+    ("barrier_all", "sync_all", ["rocshmem_barrier_all", "rocshmem_sync_all"]),
+    ("barrier", "team_sync", ["rocshmem_barrier", "rocshmem_team_sync"]),
+    ("barrier_all", "finalize", ["rocshmem_barrier_all", "rocshmem_finalize"]),
+    ("barrier_all", "broadcast", ["rocshmem_barrier_all", "rocshmem_broadcastmem"]),
+    ("broadcast", "broadcast_root_1", ["rocshmem_broadcastmem", "root 0", "root 1"]),
+    ("broadcast", "broadcast_large", ["rocshmem_broadcastmem", "64 bytes", "4096 bytes"]),
+    ("alltoall", "alltoall_large", ["rocshmem_alltoallmem", "8 bytes", "256 bytes"]),
+    ("alltoall", "fcollect", ["rocshmem_alltoallmem", "rocshmem_fcollectmem"]),
+    ("alltoall_large", "barrier_all", ["rocshmem_alltoallmem", "rocshmem_barrier_all"]),
+    ("sum", "max", ["rocshmem_int_sum_reduce", "rocshmem_int_max_reduce"]),
+    ("sum", "sum_of_long", ["rocshmem_int_sum_reduce", "rocshmem_long_sum_reduce"]),
+    ("sum", "sum_large", ["rocshmem_int_sum_reduce", "4 elements", "1000 elements"]),
+    ("sum_large", "sum", ["rocshmem_int_sum_reduce", "4 elements", "1000 elements"]),
+    ("split", "split_smaller", ["rocshmem_team_split_strided", "size 3", "size 2"]),
+    ("barrier_all_on_stream", "sync_all_on_stream", ["rocshmem_barrier_all_on_stream", "rocshmem_sync_all_on_stream"]),
+    ("alltoall_on_stream", "alltoall_larger_on_stream", ["rocshmem_alltoallmem_on_stream", "8 bytes", "16 bytes"]),
+    ("alltoall_on_stream", "barrier_all_on_stream", ["alltoallmem_on_stream", "barrier_all_on_stream"]),
+    ("broadcast_on_stream", "broadcast_root_1_on_stream", ["rocshmem_broadcastmem_on_stream", "root 0", "root 1"]),
+]
+
+
+@pytest.mark.parametrize(("call", "other", "words"), PAIRS, ids=[f"{a}-{b}" for a, b, _ in PAIRS])
+def test_different_calls_are_an_error_on_every_pe_that_names_both(
+    watch: Callable[..., Any], calls: Path, call: str, other: str, words: list[str]
+) -> None:
+    n = 3
+    job = watch(n, [calls, "differ", call, other], env={"ROCSHMEM_TIMEOUT": "20"})
+    job.pids()
+    job.await_lines("LEFT", n)
+    assert job.end() == 0, str(job)
+    first = {}
+    for line in job.starting("CAUGHT"):
+        pe, _, status, _, text = line.split(" ", 4)
+        if pe not in first:
+            first[pe] = (int(status), text)
+            assert int(status) == E_MISMATCH, line
+        else:
+            assert int(status) in (E_MISMATCH, E_BROKEN), line
+        for word in words:
+            assert word in text, f"{word!r} is not in: {text}"
+        assert re.search(r"\bPE 2 called\b", text) and re.search(r"\bPE [01] called\b", text), text
+    assert len(first) == n, f"not every PE has an error\n{job}"
+    assert job.leftovers() == [], str(job)
+
+
+PYTHON = """
+import sys
+import rocshmem4py as rs
+rs.rocshmem_init()
+me = rs.rocshmem_my_pe()
+p, q = rs.rocshmem_malloc(256), rs.rocshmem_malloc(256)
+for attempt in range(2):
+    try:
+        exec(sys.argv[2] if me == 1 else sys.argv[1])
+        rs.hip_device_synchronize()
+    except rs.RocshmemError as error:
+        assert not isinstance(error, ValueError), error
+        sys.stdout.write(f"CAUGHT {me} {attempt} {error.status} {error.pe} {error.op} {error}\\n")
+"""
+
+
+@pytest.mark.parametrize(
+    ("common", "odd", "words"),
+    [
+        ("rs.rocshmem_malloc(10)", "rs.rocshmem_malloc(20)", ["10", "20"]),
+        ("rs.rocshmem_free(p)", "rs.rocshmem_free(q)", ["rocshmem_free"]),
+        ("rs.rocshmem_barrier_all()", "rs.SymmetricBuffer(30)", ["rocshmem_barrier_all", "rocshmem_malloc", "30"]),
+        (
+            "rs.rocshmem_alltoallmem_on_stream(0, p, q, 8, None)",
+            "rs.rocshmem_broadcastmem_on_stream(0, p, q, 8, 0, None)",
+            ["alltoallmem_on_stream", "broadcastmem_on_stream"],
+        ),
+    ],
+)
+def test_different_calls_are_an_exception_on_every_pe_in_python(
+    run_job: Callable[..., Any], common: str, odd: str, words: list[str]
+) -> None:
+    job = run_job(2, PYTHON, common, odd, env={"ROCSHMEM_TIMEOUT": "20"}, check=False)
+    lines = [line for line in job.lines if line.startswith("CAUGHT")]
+    assert len(lines) == 4, str(job)  # each PE: the mismatch, then the broken job, both with the same story
+    for line in lines:
+        assert "PE 0 called" in line and "PE 1 called" in line and all(word in line for word in words), line
+
+
+def test_a_wrong_argument_on_one_pe_only_is_found_by_the_others_next(run_job: Callable[..., Any]) -> None:
+    program = """
+    import sys
+    import rocshmem4py as rs
+    rs.rocshmem_init()
+    me = rs.rocshmem_my_pe()
+    p = rs.rocshmem_malloc(64)
+    try:
+        rs.rocshmem_free(p + 8 if me == 1 else p)
+    except ValueError as error:
+        assert me == 1 and "ptr" in str(error), error
+    except rs.RocshmemError as error:
+        assert me != 1 and "PE 1" in str(error), error
+        sys.stdout.write(f"found {me}\\n")
+    if me == 1:
+        try:
+            rs.rocshmem_barrier_all()
+        except rs.RocshmemError as error:
+            assert "rocshmem_free" in str(error) and "rocshmem_barrier_all" in str(error), error
+            sys.stdout.write("found 1\\n")
+    """
+    job = run_job(3, program, env={"ROCSHMEM_TIMEOUT": "20"}, check=False)
+    assert job.lines == ["found 0", "found 1", "found 2"], str(job)

@@ -226,7 +226,7 @@ static int broadcast_inline(struct step *step, void *dest, const void *source, s
         post(step, source, nbytes);
         if (dest != source) memmove(dest, source, nbytes);
     } else {
-        if (sync) post(step, NULL, 0);
+        post(step, NULL, 0); /* for who believes that this PE is the root: it finds out */
         RS_TRY(await(step, root));
         memcpy(dest, line_payload(step, root), nbytes);
     }

@@ -19,8 +19,6 @@
 #include "base/log.h"
 #include "base/status.h"
 
-extern char **environ;
-
 /* clang-format off */
 #define ROW_(field, variable, kind, dflt, unit, text) {variable, unit, text, kind},
 static const struct { const char *variable, *unit, *text; enum rs_config_kind kind; } rows[] = {RS_CONFIG(ROW_)};

@@ -198,7 +198,7 @@ static int poll_timeout(const struct rs_server *server)
 static bool turn(struct rs_server *server, struct pollfd **polls, int *room)
 {
     int n_conns = server->n_conns, n = 1 + server->n_listeners, all = n + n_conns;
-    if (all > *room) {
+    if (!*polls || all > *room) {
         struct pollfd *more = realloc(*polls, (size_t)all * 2 * sizeof(*more));
         if (!more) return false;
         *polls = more;

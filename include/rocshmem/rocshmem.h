@@ -187,13 +187,13 @@ ROCSHMEM_API void *rocshmem_get_device_ctx(void);
  *  size  bytes, equal on every PE; 0 gives NULL, which is no error
  *  Collective over all PEs (mismatch is an error on each). Aligned to 256 bytes, not zeroed. NULL on failure:
  * NOMEM (names the size, the largest free block, the heap and ROCSHMEM_HEAP_SIZE), MISMATCH, PEER, BROKEN,
- * STATE. Source: rocSHMEM host API; OpenSHMEM 1.5 section 9.4. Since 0.1. */
+ * STATE. Source: rocSHMEM host API; OpenSHMEM 1.5, Memory Management. Since 0.1. */
 ROCSHMEM_API void *rocshmem_malloc(size_t size);
 /** As rocshmem_malloc for count * size bytes, zeroed on every PE before any of them returns. A zero count or
- * size, and an overflow, are ARG. Source: OpenSHMEM 1.5 section 9.4. Since 0.1. */
+ * size, and an overflow, are ARG. Source: OpenSHMEM 1.5, Memory Management. Since 0.1. */
 ROCSHMEM_API void *rocshmem_calloc(size_t count, size_t size);
 /** As rocshmem_malloc, aligned to alignment bytes: a power of two and a multiple of 8, else ARG.
- *  Source: OpenSHMEM 1.5 section 9.4. Since 0.1. */
+ *  Source: OpenSHMEM 1.5, Memory Management. Since 0.1. */
 ROCSHMEM_API void *rocshmem_align(size_t alignment, size_t size);
 /** Free a symmetric allocation.
  *  ptr  what malloc, calloc or align gave on this PE; NULL is a no-op
@@ -202,7 +202,8 @@ ROCSHMEM_API void *rocshmem_align(size_t alignment, size_t size);
 ROCSHMEM_API void rocshmem_free(void *ptr);
 
 /** Where this PE can load and store pe's copy of dest; NULL when there is no such path, or dest is not
- * symmetric. Local, never an error after init. Source: OpenSHMEM 1.5 section 9.5. Since 0.1. */
+ * symmetric. Local, never an error after init. Source: OpenSHMEM 1.5, Library Setup, Exit, and Query. Since
+ * 0.1. */
 ROCSHMEM_API void *rocshmem_ptr(const void *dest, int pe);
 
 /** Let ordinary memory be the local side of any transfer.
@@ -220,7 +221,7 @@ ROCSHMEM_API void rocshmem_buffer_unregister_all(void);
 
 /** Create a context: an independent stream of operations for fence and quiet.
  *  options  0 or ROCSHMEM_CTX_* ored     ctx  receives the context
- *  Local. Returns 0 or a status (ARG, STATE). Source: OpenSHMEM 1.5 section 9.5. Since 0.1. */
+ *  Local. Returns 0 or a status (ARG, STATE). Source: OpenSHMEM 1.5, Communication Management. Since 0.1. */
 ROCSHMEM_API int rocshmem_ctx_create(int64_t options, rocshmem_ctx_t *ctx);
 /** As rocshmem_ctx_create; PE numbers given with this context are the team's. Source: OpenSHMEM 1.5. Since
  * 0.1. */
@@ -236,15 +237,17 @@ ROCSHMEM_API void rocshmem_ctx_destroy(rocshmem_ctx_t ctx);
  *  dest    symmetric; [dest, dest + nelems) inside one live allocation
  *  source  readable here     nelems  bytes; 0 does nothing     pe  0 <= pe < rocshmem_n_pes()
  *  Local, blocking. Visible on pe after quiet, a barrier, or a later signal. Errors: ARG (dest, range, pe),
- * STATE. Source: OpenSHMEM 1.5 section 9.6. Since 0.1. */
+ * STATE. Source: OpenSHMEM 1.5, Remote Memory Access. Since 0.1. */
 ROCSHMEM_API void rocshmem_putmem(void *dest, const void *source, size_t nelems, int pe);
 /** Copy nelems bytes from source on pe to dest here; returns when the data is here. Arguments as
  * rocshmem_putmem, with source symmetric and dest writable here. Errors: ARG (source, range, pe), STATE.
- *  Source: OpenSHMEM 1.5 section 9.6. Since 0.1. */
+ *  Source: OpenSHMEM 1.5, Remote Memory Access. Since 0.1. */
 ROCSHMEM_API void rocshmem_getmem(void *dest, const void *source, size_t nelems, int pe);
-/** As rocshmem_putmem; source may be reused after quiet. Source: OpenSHMEM 1.5 section 9.7. Since 0.1. */
+/** As rocshmem_putmem; source may be reused after quiet. Source: OpenSHMEM 1.5, Non-blocking Remote Memory
+ * Access. Since 0.1. */
 ROCSHMEM_API void rocshmem_putmem_nbi(void *dest, const void *source, size_t nelems, int pe);
-/** As rocshmem_getmem; the data is here after quiet. Source: OpenSHMEM 1.5 section 9.7. Since 0.1. */
+/** As rocshmem_getmem; the data is here after quiet. Source: OpenSHMEM 1.5, Non-blocking Remote Memory
+ * Access. Since 0.1. */
 ROCSHMEM_API void rocshmem_getmem_nbi(void *dest, const void *source, size_t nelems, int pe);
 /** The same four, on a context. Errors besides: ARG (an unknown context). Source: OpenSHMEM 1.5. Since 0.1.
  */
@@ -259,7 +262,7 @@ ROCSHMEM_API void rocshmem_ctx_getmem_nbi(rocshmem_ctx_t ctx, void *dest, const 
 
 /** For each type T of ROCSHMEM_RMA_TYPES: rocshmem_T_put, _get, _put_nbi, _get_nbi (nelems counts elements),
  *  rocshmem_T_p (one value to pe) and rocshmem_T_g (one value from pe). As the mem forms otherwise.
- *  Source: OpenSHMEM 1.5 sections 9.6 and 9.7. Since 0.1. */
+ *  Source: OpenSHMEM 1.5 chapters Remote Memory Access, Non-blocking Remote Memory Access. Since 0.1. */
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API void rocshmem_##name##_put(T *dest, const T *source, size_t nelems, int pe);                \
     ROCSHMEM_API void rocshmem_##name##_get(T *dest, const T *source, size_t nelems, int pe);                \
@@ -277,7 +280,7 @@ ROCSHMEM_RMA_TYPES(ROCSHMEM_DECLARE_, )
  *  dest  symmetric, aligned to sizeof(T), on pe     pe  0 <= pe < rocshmem_n_pes()
  *  Local, blocking; fetching forms return the old value. Atomic against every PE, host calls and stream
  * operations included. Values wrap as T does. Errors: ARG (dest, pe) -> handler, result 0. Source:
- * OpenSHMEM 1.5 section 9.8. Since 0.1. */
+ * OpenSHMEM 1.5, Atomic Memory Operations. Since 0.1. */
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API T rocshmem_##name##_atomic_fetch(const T *dest, int pe);                                    \
     ROCSHMEM_API void rocshmem_##name##_atomic_set(T *dest, T value, int pe);                                \
@@ -322,24 +325,25 @@ ROCSHMEM_BITWISE_TYPES(ROCSHMEM_DECLARE_, )
 
 /** As rocshmem_putmem, then change the 64-bit word sig_addr on pe: the data is visible before the signal.
  *  sig_addr  symmetric, 8-byte aligned     signal  the value     sig_op  ROCSHMEM_SIGNAL_SET or _ADD
- *  nelems 0 still signals. Errors: ARG. Source: OpenSHMEM 1.5 section 9.9. Since 0.1. */
+ *  nelems 0 still signals. Errors: ARG. Source: OpenSHMEM 1.5, Signaling Operations. Since 0.1. */
 ROCSHMEM_API void rocshmem_putmem_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
                                          uint64_t signal, int sig_op, int pe);
-/** As rocshmem_putmem_signal; source may be reused after quiet. Source: OpenSHMEM 1.5 section 9.9. Since 0.1.
+/** As rocshmem_putmem_signal; source may be reused after quiet. Source: OpenSHMEM 1.5, Signaling Operations.
+ * Since 0.1.
  */
 ROCSHMEM_API void rocshmem_putmem_signal_nbi(void *dest, const void *source, size_t nelems,
                                              uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
 /** Read this PE's own signal word. Local. Errors: ARG (not symmetric, not aligned), STATE -> handler, result
- * 0. Source: OpenSHMEM 1.5 section 9.9. Since 0.1. */
+ * 0. Source: OpenSHMEM 1.5, Signaling Operations. Since 0.1. */
 ROCSHMEM_API uint64_t rocshmem_signal_fetch(const uint64_t *sig_addr);
 /** Wait until this PE's own signal word satisfies (word cmp cmp_value); returns the word that did.
  *  Local, blocking. Errors: ARG, PEER (a PE died), TIMEOUT, INTERRUPTED -> handler, returns the word as it
- * is. Source: OpenSHMEM 1.5 section 9.10. Since 0.1. */
+ * is. Source: OpenSHMEM 1.5, Point-To-Point Synchronization. Since 0.1. */
 ROCSHMEM_API uint64_t rocshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
 
 /** For each type T of ROCSHMEM_INTEGER_TYPES: wait until *ivar on this PE satisfies (value cmp cmp_value);
  * test asks once and returns 1 or 0. Compared as T. Errors as rocshmem_signal_wait_until. Source:
- * OpenSHMEM 1.5 section 9.10. Since 0.1. */
+ * OpenSHMEM 1.5, Point-To-Point Synchronization. Since 0.1. */
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API void rocshmem_##name##_wait_until(T *ivar, int cmp, T cmp_value);                           \
     ROCSHMEM_API int rocshmem_##name##_test(T *ivar, int cmp, T cmp_value);
@@ -350,23 +354,23 @@ ROCSHMEM_INTEGER_TYPES(ROCSHMEM_DECLARE_, )
  * ---------------------------------------------------------------------------------------------------- */
 
 /** Order the default context's operations towards each PE: those before are visible there before those after.
- *  Local. Errors: STATE. Source: OpenSHMEM 1.5 section 9.12. Since 0.1. */
+ *  Local. Errors: STATE. Source: OpenSHMEM 1.5, Memory Ordering. Since 0.1. */
 ROCSHMEM_API void rocshmem_fence(void);
 /** Complete the default context's host-issued operations, nbi included: they are visible everywhere. Local,
- * blocking. Errors: STATE. Source: OpenSHMEM 1.5 section 9.12. Since 0.1. */
+ * blocking. Errors: STATE. Source: OpenSHMEM 1.5, Memory Ordering. Since 0.1. */
 ROCSHMEM_API void rocshmem_quiet(void);
-/** The same two on a context. Source: OpenSHMEM 1.5 section 9.12. Since 0.1. */
+/** The same two on a context. Source: OpenSHMEM 1.5, Memory Ordering. Since 0.1. */
 ROCSHMEM_API void rocshmem_ctx_fence(rocshmem_ctx_t ctx);
 ROCSHMEM_API void rocshmem_ctx_quiet(rocshmem_ctx_t ctx);
 
 /** Complete this thread's and the default context's host-issued operations, then wait for all PEs (of the
  * team). Collective, blocking. Stream operations are ordered by their stream alone. Errors: ARG (team INVALID
  * or unknown), MISMATCH (another PE is in another collective), PEER, BROKEN, TIMEOUT, INTERRUPTED -> handler.
- *  Source: rocSHMEM host API; OpenSHMEM 1.5 section 9.11. Since 0.1. */
+ *  Source: rocSHMEM host API; OpenSHMEM 1.5, Collective Routines. Since 0.1. */
 ROCSHMEM_API void rocshmem_barrier_all(void);
 ROCSHMEM_API void rocshmem_barrier(rocshmem_team_t team);
 /** Wait for all PEs (of the team); orders local stores only. Errors as rocshmem_barrier. team_sync returns a
- * status. Source: OpenSHMEM 1.5 section 9.11. Since 0.1. */
+ * status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.1. */
 ROCSHMEM_API void rocshmem_sync_all(void);
 ROCSHMEM_API int rocshmem_team_sync(rocshmem_team_t team);
 
@@ -375,19 +379,19 @@ ROCSHMEM_API int rocshmem_team_sync(rocshmem_team_t team);
 
 /** Copy nelems bytes of source on team PE pe_root to dest on every member (the root's dest included).
  *  team  collective over it     dest, source  symmetric     pe_root  in the team's numbering
- *  Blocking. Returns 0 or a status. Source: OpenSHMEM 1.5 section 9.11. Since 0.1. */
+ *  Blocking. Returns 0 or a status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.1. */
 ROCSHMEM_API int rocshmem_broadcastmem(rocshmem_team_t team, void *dest, const void *source, size_t nelems,
                                        int pe_root);
 /** Block i (nelems bytes) of source goes to team PE i; block j of dest comes from team PE j. No overlap.
- *  Collective, blocking. Returns 0 or a status. Source: OpenSHMEM 1.5 section 9.11. Since 0.1. */
+ *  Collective, blocking. Returns 0 or a status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.1. */
 ROCSHMEM_API int rocshmem_alltoallmem(rocshmem_team_t team, void *dest, const void *source, size_t nelems);
 /** Gather nelems bytes of source of every member into dest of every member, in team order.
- *  Collective, blocking. Returns 0 or a status. Source: OpenSHMEM 1.5 section 9.11. Since 0.1. */
+ *  Collective, blocking. Returns 0 or a status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.1. */
 ROCSHMEM_API int rocshmem_fcollectmem(rocshmem_team_t team, void *dest, const void *source, size_t nelems);
 /** For each T of ROCSHMEM_REDUCE_TYPES: rocshmem_T_{sum,prod,min,max}_reduce; of ROCSHMEM_BITWISE_TYPES
  * besides: rocshmem_T_{and,or,xor}_reduce. dest[k] = op over the members of source[k], k < nreduce; equal
  * bits on every member; dest == source is allowed, another overlap is not. Collective, blocking. Returns 0 or
- * a status. Source: OpenSHMEM 1.5 section 9.11. Since 0.1. */
+ * a status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.1. */
 #define ROCSHMEM_DECLARE_(name, T, op)                                                                       \
     ROCSHMEM_API int rocshmem_##name##_##op##_reduce(rocshmem_team_t team, T *dest, const T *source,         \
                                                      size_t nreduce);
@@ -445,21 +449,22 @@ ROCSHMEM_API void rocshmem_broadcastmem_on_stream(rocshmem_team_t team, void *de
 /** This PE's number in a team, -1 for INVALID, unknown, and for non-members. Source: OpenSHMEM 1.5. Since
  * 0.1. */
 ROCSHMEM_API int rocshmem_team_my_pe(rocshmem_team_t team);
-/** The number of PEs in a team; -1 for INVALID and for unknown. Source: OpenSHMEM 1.5 section 9.3. Since 0.1.
+/** The number of PEs in a team; -1 for INVALID and for unknown. Source: OpenSHMEM 1.5, Team Management. Since
+ * 0.1.
  */
 ROCSHMEM_API int rocshmem_team_n_pes(rocshmem_team_t team);
 /** The number in dest_team of the PE that is src_pe in src_team; -1 where there is no such PE.
- *  Source: OpenSHMEM 1.5 section 9.3. Since 0.1. */
+ *  Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
 ROCSHMEM_API int rocshmem_team_translate_pe(rocshmem_team_t src_team, int src_pe, rocshmem_team_t dest_team);
 /** Make a team of parent's PEs start, start + stride, ... (size of them).
  *  config, mask  may be NULL, 0     team_out  receives the team, INVALID for those outside it
  *  Collective over parent. Returns 0 or a status (ARG: range, INVALID parent; MISMATCH).
- *  Source: OpenSHMEM 1.5 section 9.3. Since 0.1. */
+ *  Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
 ROCSHMEM_API int rocshmem_team_split_strided(rocshmem_team_t parent, int start, int stride, int size,
                                              const rocshmem_team_config_t *config, long mask,
                                              rocshmem_team_t *team_out);
 /** Give a team back. Collective over it, without waiting. WORLD, SHARED, INVALID: no-op. ARG: unknown or
- * destroyed. Source: OpenSHMEM 1.5 section 9.3. Since 0.1. */
+ * destroyed. Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
 ROCSHMEM_API void rocshmem_team_destroy(rocshmem_team_t team);
 
 #ifdef __cplusplus

@@ -30,6 +30,8 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
         return rs_fail(RS_E_STATE, "this process is PE %d of a job already; call rocshmem_finalize first",
                        job->my_pe);
     RS_TRY(read_config(&config));
+    rs_log(RS_LOG_VERSION, "rocshmem %s, OpenSHMEM %d.%d names", rocshmemx_version(), ROCSHMEM_MAJOR_VERSION,
+           ROCSHMEM_MINOR_VERSION);
     rs_bootstrap_set_hook(rs_job_interrupted);
     RS_TRY(uid ? rs_bootstrap_uid(&bootstrap, &config, uid, rank, nranks)
                : rs_bootstrap_env(&bootstrap, &config));

@@ -183,12 +183,34 @@ int rocshmemx_stream_destroy(void *stream)
     return device->ops->stream_destroy(device, stream) == 0 ? 0 : rs_return(__func__);
 }
 
+/* For a dump, while a thread waits for streams. */
+struct synchronized {
+    struct rs_device *device;
+    void *stream;
+    bool all;
+};
+
+static void describe(const void *arg, char *out, size_t nbytes)
+{
+    const struct synchronized *what = arg;
+    what->device->ops->describe(what->device, what->stream, what->all, out, nbytes);
+}
+
+static int synchronize(struct rs_thread *t, void *stream, bool all)
+{
+    struct rs_device *device = &rs_thread_job(t)->device;
+    struct synchronized what = {device, stream, all};
+    rs_describe(t, describe, &what);
+    int rc = all ? device->ops->synchronize_all(device) : device->ops->synchronize(device, stream);
+    t->describe = NULL;
+    return rc;
+}
+
 int rocshmemx_stream_synchronize(void *stream)
 {
     struct rs_thread *t = rs_enter(RS_CALL_STREAM_SYNCHRONIZE);
     if (RS_UNLIKELY(!t)) return rs_return(__func__);
-    struct rs_device *device = &rs_thread_job(t)->device;
-    int rc = device->ops->synchronize(device, stream);
+    int rc = synchronize(t, stream, false);
     rs_leave(t, RS_CALL_STREAM_SYNCHRONIZE);
     return RS_LIKELY(rc == 0) ? 0 : rs_return(__func__);
 }
@@ -204,5 +226,5 @@ int rocshmemx_stream_query(void *stream)
 void rocshmemx_device_synchronize(void)
 {
     if (!rs_thread_job(rs_self) && !atomic_load_explicit(&rs_job_current, memory_order_acquire)) return;
-    FRAME(DEVICE_SYNCHRONIZE, rs_thread_job(t)->device.ops->synchronize_all(&rs_thread_job(t)->device));
+    FRAME(DEVICE_SYNCHRONIZE, synchronize(t, NULL, true));
 }

@@ -55,6 +55,8 @@ struct rs_device_ops {
     int (*synchronize)(struct rs_device *dev, void *stream);
     int (*synchronize_all)(struct rs_device *dev);
     int (*query)(struct rs_device *dev, void *stream); /* 1 idle, 0 busy, or a status */
+    /* What a stream is at, for a dump: "stream 0x10 waits for ...". any: of the first stream that is busy. */
+    void (*describe)(struct rs_device *dev, void *stream, bool any, char *out, size_t nbytes);
     int (*copy)(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes);
     /* n operations as one piece of work, executed in their order; a write is a release, a wait an acquire.
      * ops is copied. */

@@ -85,6 +85,11 @@ static int host_query(struct rs_device *dev, void *stream)
     return rs_streams_query(dev->state, stream);
 }
 
+static void host_describe(struct rs_device *dev, void *stream, bool any, char *out, size_t nbytes)
+{
+    rs_streams_describe(dev->state, stream, any, out, nbytes);
+}
+
 static int host_copy(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes)
 {
     struct rs_work work = {.kind = RS_WORK_COPY, .u.copy = {dst, src, nbytes}};
@@ -119,6 +124,7 @@ const struct rs_device_ops rs_device_host = {
     .synchronize = host_synchronize,
     .synchronize_all = host_synchronize_all,
     .query = host_query,
+    .describe = host_describe,
     .copy = host_copy,
     .batch = host_batch,
     .call = host_call,

@@ -18,6 +18,8 @@
  */
 #include "device/host_stream.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -527,4 +529,50 @@ int rs_streams_query(struct rs_streams *streams, void *handle)
     int idle = atomic_load_explicit(&stream->state, memory_order_acquire) == IDLE;
     stream_put(streams, stream);
     return idle;
+}
+
+/* Under the stream's lock. */
+static void describe_locked(const struct stream *stream, char *out, size_t nbytes)
+{
+    static const char *const cmps[] = {"EQ", "NE", "GT", "GE", "LT", "LE"};
+    const struct rs_work *head = stream->head;
+    if (!head) {
+        snprintf(out, nbytes, "stream %p has no work queued", (void *)stream->id);
+        return;
+    }
+    int queued = 0;
+    for (const struct rs_work *work = head; work; work = work->next) queued++;
+    const struct rs_memop *op =
+        head->kind == RS_WORK_BATCH && head->done < head->u.batch.n ? &head->u.batch.ops[head->done] : NULL;
+    if (op && op->kind == RS_MEMOP_WAIT)
+        snprintf(out, nbytes,
+                 "stream %p waits for the word at %p to be %s %" PRIu64 "; it is %" PRIu64
+                 "; %d pieces of work queued",
+                 (void *)stream->id, (void *)op->word, cmps[op->cmp], op->value,
+                 __atomic_load_n(op->word, __ATOMIC_RELAXED), queued);
+    else
+        snprintf(out, nbytes, "stream %p is at %s; %d pieces of work queued", (void *)stream->id,
+                 head->kind == RS_WORK_COPY   ? "a copy"
+                 : head->kind == RS_WORK_CALL ? "a call"
+                                              : "a memory operation",
+                 queued);
+}
+
+void rs_streams_describe(struct rs_streams *streams, void *handle, bool any, char *out, size_t nbytes)
+{
+    pthread_mutex_lock(&streams->lock);
+    for (struct stream *s = streams->list; s; s = s->next) {
+        bool wanted = any ? atomic_load_explicit(&s->state, memory_order_relaxed) != IDLE
+                          : s->id == (uintptr_t)handle || (s == &streams->dflt && (uintptr_t)handle <= 2);
+        if (!wanted) continue;
+        pthread_mutex_lock(&s->lock);
+        /* A head that is being stepped changes without the lock: only its kind is sure then. */
+        if (s->stepping)
+            snprintf(out, nbytes, "stream %p is working", (void *)s->id);
+        else
+            describe_locked(s, out, nbytes);
+        pthread_mutex_unlock(&s->lock);
+        break;
+    }
+    pthread_mutex_unlock(&streams->lock);
 }

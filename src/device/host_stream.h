@@ -52,5 +52,6 @@ int rs_streams_push(struct rs_streams *streams, void *handle, struct rs_work *wo
 int rs_streams_synchronize(struct rs_streams *streams, void *handle);
 int rs_streams_synchronize_all(struct rs_streams *streams);
 int rs_streams_query(struct rs_streams *streams, void *handle);
+void rs_streams_describe(struct rs_streams *streams, void *handle, bool any, char *out, size_t nbytes);
 
 #endif

@@ -198,7 +198,7 @@ uint64_t rs_heap_announce(struct rs_heap *heap)
     while (moved < heap->n_pending && heap->published - heap->safe < RS_DROP_LOG)
         log[heap->published++ % RS_DROP_LOG] = heap->pending[moved++];
     heap->n_pending -= moved;
-    memmove(heap->pending, heap->pending + moved, heap->n_pending * sizeof *heap->pending);
+    if (moved > 0) memmove(heap->pending, heap->pending + moved, heap->n_pending * sizeof *heap->pending);
     uint64_t count = heap->published;
     pthread_mutex_unlock(&heap->lock);
     return count;

@@ -49,6 +49,7 @@ static inline void rs_leave(struct rs_thread *t, uint32_t call)
     rs_note_leave(t->note, call);
     if (RS_UNLIKELY(t->waited)) {
         rs_note_detail(t->note, 0, NULL);
+        atomic_store_explicit(&t->note->awaits, 0, memory_order_relaxed);
         t->waited = false;
     }
 }

@@ -37,7 +37,11 @@ struct rs_note {
     /* Details, written when a call begins to wait. sequence is odd while they change: the dump retries. */
     _Atomic uint32_t sequence;
     _Atomic uint64_t wait_since_ns; /* monotonic clock; 0 when not waiting */
-    _Atomic uint64_t detail[24];    /* text, as words so that a torn read is no data race */
+    /* In a host collective: the PE waited for (+ 1, low half) and the team (high half); 0 otherwise. And the
+     * step of that team. W: owner, on slow ticks: step, then pe and team by release. R: peers on slow ticks,
+     * acquire (pgas/deadlock.c). */
+    _Atomic uint64_t awaits, awaits_step;
+    _Atomic uint64_t detail[24]; /* text, as words so that a torn read is no data race */
 };
 #define RS_NOTE_ACTIVE ((uint64_t)1 << 32)
 #define RS_NOTE_DETAIL_NBYTES 192

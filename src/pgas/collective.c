@@ -121,6 +121,8 @@ static inline int await(struct step *step, int i)
     const struct rs_line *line = &team->posts[i]->lines[step->sequence % RS_RING];
     if (RS_UNLIKELY(atomic_load_explicit(&line->sequence, memory_order_acquire) < step->sequence)) {
         struct rs_wait wait;
+        rs_self->awaits = (uint64_t)team->id << 32 | (uint32_t)(team->pes[i] + 1);
+        rs_self->awaits_step = step->sequence;
         rs_wait_begin(&wait, &step->job->watch);
         do {
             int rc = rs_wait_pause(&wait);
@@ -160,6 +162,7 @@ static int finish(struct rs_team *team, const struct rs_signature *signature, in
         rs_board_abort(&job->board, RS_E_BROKEN, job->my_pe, name, text);
     }
     rs_self->describe = NULL;
+    rs_self->awaits = 0;
     unclaim(team);
     return rc;
 }

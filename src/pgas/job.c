@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "observe/dump.h"
 #include "pgas/collective.h"
+#include "pgas/deadlock.h"
 #include "pgas/signals.h"
 
 #define LAYOUT_VERSION 1u /* of the board and the windows: PEs must run the same library */
@@ -78,6 +79,7 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
         write_detail(thread, now - waited_ns); /* now and then anew */
     RS_TRY(rs_board_look(&job->board, now));
     if (!user) return 0;
+    if (thread->awaits) RS_TRY(rs_deadlock_look(job, thread, waited_ns));
     RS_TRY(rs_job_interrupted());
     if (job->config.timeout_ns && waited_ns > job->config.timeout_ns) {
         char text[RS_NOTE_DETAIL_NBYTES] = "";

@@ -33,6 +33,7 @@ struct rs_thread {
      * nothing to say. */
     void (*describe)(const void *arg, char *out, size_t nbytes);
     const void *describe_arg;
+    uint64_t awaits, awaits_step; /* as in struct rs_note; set before a collective waits. Owner only */
     bool waited; /* a slow tick wrote details into the note: to be taken out when the call ends. Owner only */
     struct rs_note spare_note; /* when the board has no free one */
     struct rs_thread *next;    /* under the lock of thread.c */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Two PEs that wait for each other in collectives of different teams: neither call can ever end.
+ */
+#ifndef RS_PGAS_DEADLOCK_H
+#define RS_PGAS_DEADLOCK_H
+
+#include <stdint.h>
+
+struct rs_job;
+struct rs_thread;
+
+/* On a slow tick of a host collective: publish whom this thread awaits, and look whether that PE awaits this
+ * one. 0, or MISMATCH on record for everyone. */
+int rs_deadlock_look(struct rs_job *job, struct rs_thread *thread, uint64_t waited_ns);
+
+#endif

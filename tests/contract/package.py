@@ -105,6 +105,26 @@ with tempfile.TemporaryDirectory(prefix="rocshmem-package-") as name:
             f"a C program links with {title} and runs", "" if status == 0 and "hello" in text else text or "no output"
         )
 
+# --- the programs of the README ---------------------------------------------------------------------------------------
+
+with tempfile.TemporaryDirectory(prefix="rocshmem-readme-") as name:
+    folder, readme = Path(name), (ROOT / "README.md").read_text()
+    for language, suffix in (("python", "py"), ("c", "c")):
+        block = re.search(rf"^```{language}\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
+        hello = folder / f"hello.{suffix}"
+        hello.write_text(block[1] if block else "")
+        start: list[str | Path] = [VENV / "bin" / "python", hello]
+        status, text = 0, ""
+        if language == "c":
+            start = [folder / "hello"]
+            flags = [f"-I{package / 'include'}", f"-Wl,-rpath,{package / 'lib'}", "-Wall", "-Wextra", "-Werror"]
+            status, text = run("cc", hello, *flags, package / "lib" / "librocshmem.so.0", "-o", folder / "hello")
+        if status == 0:
+            status, text = run(VENV / "bin" / "rocshmem-run", "-n", "3", *start)
+        lines = [f"PE {i} of 3: my neighbour wrote {100 + (i + 2) % 3}, arrivals {0 if i else 3}" for i in range(3)]
+        right = status == 0 and sorted(text.splitlines()) == lines
+        check(f"the {suffix} program of README.md does what it says", "" if right else f"exit status {status}: {text}")
+
 # --- other interpreters -----------------------------------------------------------------------------------------------
 
 PROGRAM = "import rocshmem4py as rs; rs.rocshmem_init(); print(rs.rocshmem_n_pes()); rs.rocshmem_finalize()"

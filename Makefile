@@ -28,7 +28,7 @@ build: build/.installed
 
 # Each build re-makes the wheel; its CMake folder stays, so only what changed is compiled.
 build/.installed: build/.venv $(sources)
-	@$(PIP) install --no-build-isolation --no-deps --force-reinstall -Cbuild-dir=build/wheel .
+	@$(PIP) install --no-build-isolation --no-deps --force-reinstall --config-settings=build-dir=build/wheel .
 	@touch $@
 
 build/.venv: scripts/setup.sh

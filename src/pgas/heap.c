@@ -187,62 +187,77 @@ int rs_heap_free(struct rs_heap *heap, const void *ptr, uint64_t *offset_out)
     return 0;
 }
 
-uint64_t rs_heap_announce(struct rs_heap *heap)
+struct rs_drops rs_heap_announce(struct rs_heap *heap)
 {
-    if (!heap->logs) return 0;
+    struct rs_drops mine = {0, 0};
+    if (!heap->logs) return mine;
     pthread_mutex_lock(&heap->lock);
     uint64_t *log = heap->logs + (size_t)heap->my_pe * RS_DROP_LOG;
     size_t moved = 0;
+    if (heap->n_pending == 1) { /* it travels in the announcement: nobody looks it up in the log */
+        mine.last = heap->pending[moved++];
+        heap->published++;
+    }
     /* What was announced at the collective before the last is consumed by all: they entered the last one
      * after that. */
-    while (moved < heap->n_pending && heap->published - heap->safe < RS_DROP_LOG)
-        log[heap->published++ % RS_DROP_LOG] = heap->pending[moved++];
+    while (moved < heap->n_pending && heap->published - heap->safe < RS_DROP_LOG) {
+        mine.last = heap->pending[moved++];
+        log[heap->published++ % RS_DROP_LOG] = mine.last;
+    }
     heap->n_pending -= moved;
-    if (moved > 0) memmove(heap->pending, heap->pending + moved, heap->n_pending * sizeof *heap->pending);
-    uint64_t count = heap->published;
+    if (heap->n_pending > 0)
+        memmove(heap->pending, heap->pending + moved, heap->n_pending * sizeof *heap->pending);
+    mine.count = heap->published;
     pthread_mutex_unlock(&heap->lock);
-    return count;
+    return mine;
 }
 
-static int release_locked(struct rs_heap *heap)
+static int release_at_locked(struct rs_heap *heap, size_t i)
 {
-    size_t kept = 0;
+    struct rs_allocation a = heap->list[i];
+    heap->n--;
+    memmove(heap->list + i, heap->list + i + 1, (heap->n - i) * sizeof *heap->list);
+    return rs_blocks_give(&heap->blocks, a.offset, a.room);
+}
+
+/* Release what all have dropped, in the order of offsets, which is equal on all PEs. one: the only one, or
+ * SIZE_MAX. */
+static int release_locked(struct rs_heap *heap, size_t one)
+{
     int rc = 0;
-    for (size_t i = 0; i < heap->n; i++) { /* in the order of offsets, equal on all PEs */
-        struct rs_allocation *a = &heap->list[i];
-        if (a->drops < heap->n_pes) {
-            heap->list[kept++] = *a;
-            continue;
-        }
-        int gave = rs_blocks_give(&heap->blocks, a->offset, a->room);
+    if (one != SIZE_MAX) rc = release_at_locked(heap, one);
+    for (size_t i = 0; one == SIZE_MAX && i < heap->n;) {
+        int gave = heap->list[i].drops == heap->n_pes ? release_at_locked(heap, i) : 1;
+        if (gave == 1) i++;
         if (gave < 0 && rc == 0) rc = gave;
     }
-    heap->n = kept;
     changed_locked(heap);
     return rc;
 }
 
-int rs_heap_collect(struct rs_heap *heap, const uint64_t *counts)
+int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all)
 {
     if (!heap->logs) return 0;
-    int rc = 0;
-    bool release = false;
+    int rc = 0, n_released = 0;
+    size_t one = SIZE_MAX;
     pthread_mutex_lock(&heap->lock);
     for (int pe = 0; pe < heap->n_pes; pe++) {
         const uint64_t *log = heap->logs + (size_t)pe * RS_DROP_LOG;
-        for (; heap->seen[pe] < counts[pe]; heap->seen[pe]++) {
-            struct rs_allocation *a = at_locked(heap, log[heap->seen[pe] % RS_DROP_LOG]);
+        bool single = all[pe].count - heap->seen[pe] == 1;
+        for (; heap->seen[pe] < all[pe].count; heap->seen[pe]++) {
+            uint64_t offset = single ? all[pe].last : log[heap->seen[pe] % RS_DROP_LOG];
+            struct rs_allocation *a = at_locked(heap, offset);
             if (RS_NEVER(!a)) {
                 rc = rs_fail(RS_E_BUG, "PE %d dropped a block that is not allocated here", pe);
                 continue;
             }
-            if (++a->drops == heap->n_pes) release = true;
+            if (++a->drops == heap->n_pes) one = n_released++ ? SIZE_MAX : (size_t)(a - heap->list);
         }
     }
     heap->safe = heap->last;
-    heap->last = counts[heap->my_pe];
-    if (release) {
-        int released = release_locked(heap);
+    heap->last = all[heap->my_pe].count;
+    if (n_released > 0) {
+        int released = release_locked(heap, one);
         if (rc == 0) rc = released;
     }
     pthread_mutex_unlock(&heap->lock);

@@ -92,8 +92,12 @@ void rs_heap_drop_current(const void *ptr);
 
 /* The two halves of a world collective's part in lifetimes: before it, what to announce; after it, everyone's
  * counts. */
-uint64_t rs_heap_announce(struct rs_heap *heap);
-int rs_heap_collect(struct rs_heap *heap, const uint64_t *counts);
+struct rs_drops {
+    uint64_t count; /* entries of this PE's log so far */
+    uint64_t last;  /* the newest one; when it is the only new one, it is not in the log */
+};
+struct rs_drops rs_heap_announce(struct rs_heap *heap);
+int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all);
 
 /* The live allocation around p: base, size as asked. False when there is none (or it is freed). */
 bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size_t *nbytes_out,

@@ -349,11 +349,11 @@ void rs_job_destroy(struct rs_job *job)
 
 int rs_job_settle(struct rs_job *job, const struct rs_signature *signature)
 {
-    uint64_t few[64], *counts = few, mine = rs_heap_announce(&job->heap);
-    if (job->n_pes > 64) counts = malloc((size_t)job->n_pes * sizeof *counts);
-    if (!counts) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' counts", job->n_pes);
-    int rc = rs_collective_exchange(job->world, signature, &mine, sizeof mine, counts);
-    if (rc == 0) rc = rs_heap_collect(&job->heap, counts);
-    if (counts != few) free(counts);
+    struct rs_drops few[64], *all = few, mine = rs_heap_announce(&job->heap);
+    if (job->n_pes > 64) all = malloc((size_t)job->n_pes * sizeof *all);
+    if (!all) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' counts", job->n_pes);
+    int rc = rs_collective_exchange(job->world, signature, &mine, sizeof mine, all);
+    if (rc == 0) rc = rs_heap_collect(&job->heap, all);
+    if (all != few) free(all);
     return rc;
 }

@@ -67,7 +67,7 @@ int main(void)
 """)
     prefix = Path(sys.modules["rocshmem4py"].__file__ or "").parent
     program = tmp_path / "early"
-    command = ["cc", f"-I{prefix}/include", source, "-o", program, f"-L{prefix}/lib", "-lrocshmem"]
+    command = ["cc", f"-I{prefix}/include", str(source), "-o", str(program), f"-L{prefix}/lib", "-lrocshmem"]
     subprocess.run([*command, f"-Wl,-rpath,{prefix}/lib"], check=True, timeout=60)
     done = subprocess.run([program], capture_output=True, text=True, timeout=20)
     assert done.returncode == 1

@@ -184,6 +184,9 @@ static void note_end(struct job *job, const siginfo_t *info)
     it->status = info->si_status;
     it->ended_ns = now_ns();
     job->n_running--;
+    char how[96];
+    run_verdict_describe(&job->verdict, it, how, sizeof(how));
+    rocshmemx_serve_lost(&job->rendezvous.uid, pe, how); /* for those that wait for it in init */
     bool expected =
         job->passed_signal && it->ended_ns - job->passed_ns < job->options.grace_ns + TERM_NS + SECOND_NS;
     if (job->terminal.lent && it->code != CLD_EXITED && (it->status == SIGINT || it->status == SIGQUIT))

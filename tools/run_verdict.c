@@ -25,8 +25,8 @@ static int exit_status(const struct run_pe *pe)
     return pe->code == CLD_EXITED ? pe->status : 128 + pe->status;
 }
 
-/* "exited with status 2 after 1.2 s" */
-static void describe(const struct run_verdict *verdict, const struct run_pe *pe, char *text, size_t nbytes)
+void run_verdict_describe(const struct run_verdict *verdict, const struct run_pe *pe, char *text,
+                          size_t nbytes)
 {
     double seconds = (double)(pe->ended_ns - verdict->began_ns) * 1e-9;
     int digits = seconds < 0.1 ? 3 : 1;
@@ -65,7 +65,7 @@ static void blame(struct run_verdict *verdict)
     char how[160];
     verdict->held_until_ns = 0;
     if (verdict->options->quiet) return;
-    describe(verdict, pe, how, sizeof(how));
+    run_verdict_describe(verdict, pe, how, sizeof(how));
     int others = n_running(verdict);
     run_output_say(verdict->output, "PE %d (pid %d) %s%s", verdict->first, (int)pe->pid, how,
                    others == 0   ? ""
@@ -78,7 +78,7 @@ bool run_verdict_ended(struct run_verdict *verdict, int pe, bool expected)
     const struct run_pe *it = &verdict->pes[pe];
     if (verdict->options->verbose) {
         char how[160];
-        describe(verdict, it, how, sizeof(how));
+        run_verdict_describe(verdict, it, how, sizeof(how));
         run_output_say(verdict->output, "PE %d (pid %d) %s", pe, (int)it->pid, how);
     }
     if (verdict->is_fixed) return false;
@@ -125,7 +125,7 @@ void run_verdict_end(struct run_verdict *verdict)
     verdict->held_until_ns = 0;
     if (verdict->options->quiet) return;
     char how[160];
-    describe(verdict, first, how, sizeof(how));
+    run_verdict_describe(verdict, first, how, sizeof(how));
     run_output_say(verdict->output, "all %d PEs failed alike: PE %d (pid %d), the first, %s", n,
                    verdict->first, (int)first->pid, how);
 }

@@ -30,6 +30,9 @@ struct run_verdict {
     uint64_t held_until_ns; /* its failure is told then, if not sooner; 0: told, or nothing to tell */
 };
 
+/* "exited with status 2 after 1.2 s" */
+void run_verdict_describe(const struct run_verdict *verdict, const struct run_pe *pe, char *text,
+                          size_t nbytes);
 /* A PE ended. Whether it is the first that failed. expected: by a signal we passed on, so there is nobody to
  * blame. */
 bool run_verdict_ended(struct run_verdict *verdict, int pe, bool expected);

@@ -127,6 +127,18 @@ int rocshmemx_serve_uniqueid(int loopback_only, rocshmem_uniqueid_t *uid_out)
     return serve(loopback_only, uid_out) == 0 ? 0 : rs_return(__func__);
 }
 
+int rocshmemx_serve_lost(const rocshmem_uniqueid_t *uid, int pe, const char *text)
+{
+    int rc;
+    if (!uid || !text)
+        rc = rs_fail(RS_E_ARG, "%s is NULL", uid ? "text" : "uid");
+    else if (pe < 0)
+        rc = rs_fail(RS_E_ARG, "pe %d is negative", pe);
+    else
+        rc = rs_uid_lose(uid, pe, text);
+    return rc == 0 ? 0 : rs_return(__func__);
+}
+
 /* Leave together. When that fails (a PE died), leave alone, and say so at the end. Under init_lock. */
 static int finalize_locked(struct rs_job *job)
 {

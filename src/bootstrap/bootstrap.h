@@ -48,6 +48,8 @@ void rs_bootstrap_close(struct rs_bootstrap *bootstrap);
  * and fill uid. It serves any number of jobs one after the other under the same uid, each as large as its
  * first PE says. */
 int rs_uid_serve(const struct rs_config *config, int loopback_only, rocshmem_uniqueid_t *uid_out);
+/* Tell the server of this uid that a PE will not come, and why. ARG: this process does not run it. */
+int rs_uid_lose(const rocshmem_uniqueid_t *uid, int pe, const char *text);
 /* Stop the server of this uid if this process runs it; called by finalize, so that init/finalize leaves
  * nothing. NULL: those that rs_bootstrap_env started here for the environment's job (they end by themselves
  * too, once all PEs have closed). */

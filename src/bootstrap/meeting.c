@@ -293,9 +293,19 @@ uint64_t rs_meeting_deadline(const struct rs_server *server)
     return meeting->nranks && (!meeting->met || meeting->gather) ? meeting->deadline_ns : UINT64_MAX;
 }
 
+/* Does this job wait for a PE that is known to be gone? */
+static void check_lost(struct rs_server *server)
+{
+    const struct rs_meeting *meeting = &server->meeting;
+    int pe = atomic_load_explicit(&server->lost_pe, memory_order_acquire);
+    if (pe < 0 || meeting->met || pe >= meeting->nranks || meeting->members[pe]) return;
+    fail_meeting(server, pe, "PE %d will not come: it %s", pe, server->lost_text);
+}
+
 void rs_meeting_tick(struct rs_server *server)
 {
     struct rs_meeting *meeting = &server->meeting;
+    check_lost(server);
     if (server->now_ns >= rs_meeting_deadline(server)) {
         char list[MAX_LIST], waited[32];
         int one = -1, n = rs_wire_ranks_text(list, sizeof(list), meeting->has, false, meeting->nranks);

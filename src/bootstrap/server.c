@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -213,6 +214,8 @@ static bool turn(struct rs_server *server, struct pollfd **polls, int *room)
         p[n + i] = (struct pollfd){.fd = server->conns[i]->fd,
                                    .events = (short)(POLLIN | (server->conns[i]->n_queue ? POLLOUT : 0))};
     poll(p, (nfds_t)all, poll_timeout(server));
+    uint64_t woken; /* for stopping, or for lost_pe: both are looked at anyway */
+    if (p[0].revents && read(server->wake_fd, &woken, sizeof(woken)) < 0) p[0].revents = 0;
     server->now_ns = rs_os_now_ns();
     if (server->paused_ns <= server->now_ns) server->paused_ns = 0;
     for (int visitors = 0; visitors < 2; visitors++) {
@@ -299,6 +302,7 @@ int rs_server_create(const uint8_t secret[16], const int *listeners, int n, uint
     server->timeout_ns = timeout_ns;
     server->once = once;
     server->wake_fd = wake_fd;
+    atomic_init(&server->lost_pe, -1);
     server->pid = getpid();
     rc = rs_os_thread_start(&server->thread, "rocshmem-uid", server_main, server);
     server->threaded = rc == 0;
@@ -314,15 +318,28 @@ bool rs_server_ended(const struct rs_server *server)
     return atomic_load(&server->ended);
 }
 
+static void wake(struct rs_server *server)
+{
+    uint64_t one = 1;
+    while (write(server->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+}
+
+void rs_server_lose(struct rs_server *server, int pe, const char *text)
+{
+    if (atomic_load(&server->lost_pe) >= 0) return;
+    snprintf(server->lost_text, sizeof(server->lost_text), "%s", text);
+    atomic_store_explicit(&server->lost_pe, pe, memory_order_release);
+    wake(server);
+}
+
 void rs_server_destroy(struct rs_server *server)
 {
     if (!server) return;
     bool ours = server->pid == getpid();
     if (server->threaded && ours) {
-        uint64_t one = 1;
         atomic_store(&server->stopping, true);
-        while (write(server->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-            ;
+        wake(server);
         pthread_join(server->thread, NULL);
     } else {
         release_all(server);

@@ -28,6 +28,9 @@ int rs_server_create(const uint8_t secret[16], const int *listeners, int n, uint
                      struct rs_server **server_out);
 /* The thread has ended by itself: only rs_server_destroy is left to do. */
 bool rs_server_ended(const struct rs_server *server);
+/* A PE will not come any more, text says what became of it: who waits for it in init fails at once. The first
+ * one counts. Under the caller's lock. */
+void rs_server_lose(struct rs_server *server, int pe, const char *text);
 /* Deliver what is queued, close everything, join the thread. NULL is fine. In a forked child only the memory
  * and the descriptors are given back, for the thread is the parent's. */
 void rs_server_destroy(struct rs_server *server);
@@ -86,6 +89,8 @@ struct rs_server {
     int n_listeners;
     bool draining;               /* no more accepts, short turns */
     atomic_bool ended, stopping; /* W: thread; W: destroy */
+    atomic_int lost_pe; /* -1: none. W: rs_server_lose, once, after lost_text, release. R: thread, acquire */
+    char lost_text[96];
     uint8_t secret[16];
     uint64_t timeout_ns; /* 0: none */
     uint64_t now_ns;     /* of this turn of the loop */

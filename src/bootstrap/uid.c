@@ -135,6 +135,19 @@ int rs_uid_serve(const struct rs_config *config, int loopback_only, rocshmem_uni
     return rs_uid_serve_once(config, loopback_only, false, uid_out);
 }
 
+int rs_uid_lose(const rocshmem_uniqueid_t *uid, int pe, const char *text)
+{
+    bool found = false;
+    pthread_mutex_lock(&served_lock);
+    for (struct served *entry = served_list; entry; entry = entry->next) {
+        if (memcmp(&entry->uid, uid, sizeof(*uid)) != 0) continue;
+        rs_server_lose(entry->server, pe, text);
+        found = true;
+    }
+    pthread_mutex_unlock(&served_lock);
+    return found ? 0 : rs_fail(RS_E_ARG, "uid is of no rendezvous that this process serves");
+}
+
 void rs_uid_stop(const rocshmem_uniqueid_t *uid)
 {
     stop_served(uid, false);

@@ -181,7 +181,6 @@ def test_kill_in_init_or_finalize_ends_the_job_and_leaves_nothing(
     assert job.leftovers() == [], str(job)
 
 
-@pytest.mark.xfail(strict=True, reason="rocshmem-run does not tell the rendezvous which PE died before it came")
 @pytest.mark.parametrize("n", [2, 4])
 def test_kill_of_a_pe_that_never_came_to_init_is_an_error_on_those_that_wait_there(
     watch: Callable[..., Any], tmp_path: Path, n: int

@@ -293,13 +293,14 @@ uint64_t rs_meeting_deadline(const struct rs_server *server)
     return meeting->nranks && (!meeting->met || meeting->gather) ? meeting->deadline_ns : UINT64_MAX;
 }
 
-/* Does this job wait for a PE that is known to be gone? */
+/* Does this job wait for a PE that is known to be gone? Members that have all they need do not read what they
+ * are told. */
 static void check_lost(struct rs_server *server)
 {
     const struct rs_meeting *meeting = &server->meeting;
     int pe = atomic_load_explicit(&server->lost_pe, memory_order_acquire);
-    if (pe < 0 || meeting->met || pe >= meeting->nranks || meeting->members[pe]) return;
-    fail_meeting(server, pe, "PE %d will not come: it %s", pe, server->lost_text);
+    if (pe < 0 || pe >= meeting->nranks || meeting->members[pe]) return;
+    fail_meeting(server, pe, "PE %d is not there any more: it %s", pe, server->lost_text);
 }
 
 void rs_meeting_tick(struct rs_server *server)

@@ -156,13 +156,18 @@ static int make_shared(struct rs_job *job, int fds[2])
     return rc;
 }
 
-static int hand_out(struct rs_job *job, int listener, const int fds[2], uint64_t deadline_ns)
+/* News from the bootstrap end it: a PE is gone, and the exchange that follows says so. */
+static int hand_out(struct rs_job *job, int listener, const int fds[2], const struct rs_bootstrap *bootstrap)
 {
+    uint64_t deadline_ns = bootstrap->deadline_ns;
     for (int sent = 0; sent < job->n_local - 1;) {
         uint64_t now = rs_os_now_ns();
-        struct pollfd ready = {.fd = listener, .events = POLLIN};
+        struct pollfd ready[] = {{.fd = listener, .events = POLLIN},
+                                 {.fd = bootstrap->socket, .events = POLLIN}};
         int left_ms = now < deadline_ns ? (int)((deadline_ns - now) / 1000000u) + 1 : 0;
-        if (poll(&ready, 1, left_ms < 100 ? left_ms : 100) <= 0) {
+        int n = poll(ready, 2, left_ms < 100 ? left_ms : 100);
+        if (n > 0 && !ready[0].revents) return 0;
+        if (n <= 0) {
             if (rs_os_now_ns() >= deadline_ns)
                 return rs_fail(RS_E_BOOTSTRAP, "%d of %d PEs did not fetch the shared memory in time",
                                job->n_local - 1 - sent, job->n_local - 1);
@@ -180,7 +185,11 @@ static int fetch(const char *name, int fds[2], uint64_t deadline_ns)
 {
     int socket;
     while ((socket = rs_os_unix_connect(name)) < 0) {
-        if ((errno != ECONNREFUSED && errno != EAGAIN) || rs_os_now_ns() > deadline_ns)
+        if (errno == ECONNREFUSED) /* it listened before it told its name */
+            return rs_fail_pe(
+                RS_E_BOOTSTRAP, 0,
+                "PE 0 does not hand out the shared memory: it ended, or is in another network namespace");
+        if (errno != EAGAIN || rs_os_now_ns() > deadline_ns)
             return rs_fail_context("the first PE of the host does not hand out its shared memory");
         rs_wait_sleep_ns(50000);
     }
@@ -235,7 +244,8 @@ static void name_of(char out[48], uint64_t nonce)
 }
 
 /* Everything that may fail on one PE alone. */
-static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce, uint64_t deadline_ns)
+static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce,
+                       const struct rs_bootstrap *bootstrap)
 {
     int fds[2] = {-1, -1};
     char name[48];
@@ -244,9 +254,9 @@ static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce, u
     int rc;
     if (job->my_local == 0) {
         rc = make_shared(job, fds);
-        if (rc == 0 && job->n_local > 1) rc = hand_out(job, listener, fds, deadline_ns);
+        if (rc == 0 && job->n_local > 1) rc = hand_out(job, listener, fds, bootstrap);
     } else {
-        rc = fetch(name, fds, deadline_ns);
+        rc = fetch(name, fds, bootstrap->deadline_ns);
     }
     if (rc == 0) rc = build(job, fds);
     if (fds[0] >= 0) close(fds[0]);
@@ -290,7 +300,7 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
     if (rc == 0) rc = rs_bootstrap_allgather(bootstrap, &mine, sizeof mine, hellos);
     if (rc == 0) rc = agree(job, hellos);
     if (rc == 0) {
-        rc = build_alone(job, listener, hellos[0].nonce, bootstrap->deadline_ns);
+        rc = build_alone(job, listener, hellos[0].nonce, bootstrap);
         rc = exchange_outcome(job, bootstrap, rc);
     }
     if (listener >= 0) close(listener);

@@ -165,8 +165,8 @@ except rs.RocshmemError as error:
 
 
 @pytest.mark.parametrize("n", [2, 4])
-@pytest.mark.parametrize("attempt", range(4))
-def test_kill_in_init_or_finalize_ends_the_job_and_leaves_nothing(
+@pytest.mark.parametrize("attempt", range(6))
+def test_kill_at_a_random_point_of_init_and_finalize_is_an_error_on_all_others(
     watch: Callable[..., Any], tmp_path: Path, attempt: int, n: int
 ) -> None:
     program = tmp_path / "program.py"
@@ -176,6 +176,8 @@ def test_kill_in_init_or_finalize_ends_the_job_and_leaves_nothing(
     victim = attempt % n
     time.sleep(random.random() * 0.2)  # the point of the test: any moment
     os.kill(pids[victim], signal.SIGKILL)
+    for line in job.await_lines("CAUGHT", n - 1, timeout=4):
+        assert re.search(rf"\b(PE|rank) {victim}\b", line), line
     assert job.end(20) == 137, str(job)
     assert f"rocshmem-run: PE {victim} " in str(job), str(job)
     assert job.leftovers() == [], str(job)

@@ -237,12 +237,31 @@ static int place_of(PyObject *module, const struct signature *sig, PyObject *nam
     return -1;
 }
 
+/* Where the names of a call are remembered, or would be. */
+static struct known_names *known_place(PyObject *module, PyObject *names)
+{
+    return &state_of(module)->known[((uintptr_t)names >> 4) % N_KNOWN_NAMES];
+}
+
+static void remember(PyObject *module, const struct signature *sig, Py_ssize_t n, PyObject *names)
+{
+#ifndef Py_GIL_DISABLED
+    struct known_names *known = known_place(module, names);
+    PyObject *old = known->names;
+    *known = (struct known_names){Py_NewRef(names), sig, n};
+    Py_XDECREF(old);
+#else
+    (void)module, (void)sig, (void)n, (void)names;
+#endif
+}
+
 /* The rest, after n by position: keywords, then what is missing. */
 static int take_keywords(PyObject *module, const struct signature *sig, PyObject *const *args, Py_ssize_t n,
                          PyObject *names, union value *v)
 {
     uint64_t taken = ((uint64_t)1 << n) - 1;
     Py_ssize_t n_names = names ? PyTuple_Size(names) : 0;
+    bool in_order = module && n + n_names == sig->n;
     for (Py_ssize_t k = 0; k < n_names; k++) {
         PyObject *name = PyTuple_GetItem(names, k);
         int place = place_of(module, sig, name, (int)(n + k));
@@ -256,6 +275,7 @@ static int take_keywords(PyObject *module, const struct signature *sig, PyObject
             return -1;
         }
         taken |= (uint64_t)1 << place;
+        in_order &= place == (int)(n + k);
         if (take_one(sig, place, args[n + k], &v[place]) < 0) return -1;
     }
     for (int i = 0; i < sig->n; i++) {
@@ -267,6 +287,7 @@ static int take_keywords(PyObject *module, const struct signature *sig, PyObject
         }
         v[i].u64 = 0;
     }
+    if (in_order) remember(module, sig, n, names);
     return 0;
 }
 
@@ -277,5 +298,15 @@ int take_args(PyObject *module, const struct signature *sig, PyObject *const *ar
     for (Py_ssize_t i = 0; i < n; i++)
         if (take_one(sig, (int)i, args[i], &v[i]) < 0) return -1;
     if (LIKELY(n == sig->n && !names)) return 0;
+#ifndef Py_GIL_DISABLED
+    if (LIKELY(names && module)) {
+        const struct known_names *known = known_place(module, names);
+        if (LIKELY(known->names == names && known->signature == sig && known->n == n)) {
+            for (Py_ssize_t i = n; i < sig->n; i++)
+                if (take_one(sig, (int)i, args[i], &v[i]) < 0) return -1;
+            return 0;
+        }
+    }
+#endif
     return take_keywords(module, sig, args, n, names, v);
 }

@@ -144,6 +144,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     STATE(VISIT_)
 #undef VISIT_
     for (int i = 0; i < N_ARGUMENT_NAMES; i++) Py_VISIT(state->names[i]);
+    for (int i = 0; i < N_KNOWN_NAMES; i++) Py_VISIT(state->known[i].names);
     return 0;
 }
 
@@ -154,6 +155,7 @@ static int module_clear(PyObject *module)
     STATE(CLEAR_)
 #undef CLEAR_
     for (int i = 0; i < N_ARGUMENT_NAMES; i++) Py_CLEAR(state->names[i]);
+    for (int i = 0; i < N_KNOWN_NAMES; i++) Py_CLEAR(state->known[i].names);
     return 0;
 }
 

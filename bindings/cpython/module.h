@@ -51,11 +51,24 @@ enum argument_name { ARGUMENT_NAMES(NAME_) N_ARGUMENT_NAMES };
     X(RocshmemArgumentError) /* of status ARG: a ValueError too */                                           \
     X(TeamConfig)                                                                                            \
     X(Memory)
+
+/* Keyword names of a call that were found to be a signature's own, complete and in order, from place n on.
+ * The tuple is a constant of the calling code: the same call brings the same object. Guarded by the GIL; not
+ * used without one. */
+struct signature;
+struct known_names {
+    PyObject *names; /* owned */
+    const struct signature *signature;
+    Py_ssize_t n;
+};
+#define N_KNOWN_NAMES 256
+
 #define FIELD_(name) PyObject *name;
 struct state {
     STATE(FIELD_)
     PyObject *names[N_ARGUMENT_NAMES]; /* interned */
-    bool attached;                     /* our error handler is installed */
+    struct known_names known[N_KNOWN_NAMES];
+    bool attached; /* our error handler is installed */
 };
 #undef FIELD_
 

@@ -5,14 +5,19 @@
  * await P in step t of team B. P knows that Q has not posted s: it polls that word. P knows that itself has
  * not posted t: its own sequence of B says so. P's only thread is here, so t can only be posted after s, and
  * Q's only thread is there, so s only after t. What P reads of Q is not stale: Q leaves t only after P posted
- * it. A thread that has not made its first call yet could still break the ring, so it has a second to do
- * that.
+ * it. A thread that has made no call yet could still break the ring, so a process that has other threads than
+ * ours beside the one that waits is let be.
  */
 #include "pgas/deadlock.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/status.h"
+#include "pgas/collective.h"
 #include "pgas/job.h"
 
 #define PATIENCE_NS 1000000000u
@@ -27,6 +32,29 @@ static const struct rs_note *only_note(const struct rs_board *board, int local)
         only = &notes[i];
     }
     return only;
+}
+
+/* Has this process a thread that could call us, beside the one that waits? Ours are told by their names. When
+ * it cannot be found out: yes. */
+static bool has_other_threads(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+    DIR *tasks = opendir(path);
+    if (!tasks) return true;
+    int n = 0;
+    for (const struct dirent *task; (task = readdir(tasks));) {
+        if (task->d_name[0] == '.') continue;
+        char name[16] = "";
+        snprintf(path, sizeof path, "/proc/%ld/task/%.16s/comm", (long)pid, task->d_name);
+        FILE *comm = fopen(path, "re");
+        if (comm && !fgets(name, sizeof name, comm)) name[0] = '\0';
+        if (comm) fclose(comm);
+        bool ours = strncmp(name, "rocshmem-", 9) == 0 && strtol(task->d_name, NULL, 10) != pid;
+        n += !ours;
+    }
+    closedir(tasks);
+    return n != 1;
 }
 
 static void team_name(uint32_t id, char out[16])
@@ -57,26 +85,49 @@ static int report(struct rs_job *job, const struct rs_note *mine, const struct r
     return rs_board_broken(&job->board);
 }
 
+/* Never seen with the step of another: 0 in between, and the reader reads awaits again. */
+static void note_awaits(struct rs_note *note, uint64_t awaits, uint64_t step)
+{
+    if (atomic_load_explicit(&note->awaits, memory_order_relaxed) == awaits &&
+        atomic_load_explicit(&note->awaits_step, memory_order_relaxed) == step)
+        return;
+    atomic_store_explicit(&note->awaits, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&note->awaits_step, step, memory_order_relaxed);
+    atomic_store_explicit(&note->awaits, awaits, memory_order_release);
+}
+
+/* Has a PE posted this step of a team? A team that is destroyed here: its leaving step was posted. */
+static bool has_posted(struct rs_job *job, uint32_t id, int pe, uint64_t step)
+{
+    rocshmem_team_t handle = id == RS_TEAM_ID_WORLD ? ROCSHMEM_TEAM_WORLD : (rocshmem_team_t)(uintptr_t)id;
+    struct rs_team *team = rs_team_get(job, handle, "team");
+    if (!team) {
+        rs_error_clear();
+        return true;
+    }
+    const struct rs_line *line = &team->posts[rs_team_position(team, pe)]->lines[step % RS_RING];
+    bool posted = atomic_load_explicit(&line->sequence, memory_order_acquire) >= step;
+    rs_team_put(team);
+    return posted;
+}
+
 int rs_deadlock_look(struct rs_job *job, struct rs_thread *thread, uint64_t waited_ns)
 {
     struct rs_note *mine = thread->note;
-    atomic_store_explicit(&mine->awaits_step, thread->awaits_step, memory_order_relaxed);
-    atomic_store_explicit(&mine->awaits, thread->awaits, memory_order_release);
+    note_awaits(mine, thread->awaits, thread->awaits_step);
     if (waited_ns < PATIENCE_NS) return 0;
     int peer = (int)(uint32_t)thread->awaits - 1;
     const struct rs_note *theirs = only_note(&job->board, peer); /* one host: a PE's number is its place */
     if (!theirs || only_note(&job->board, job->my_local) != mine) return 0;
     uint64_t awaits = atomic_load_explicit(&theirs->awaits, memory_order_acquire);
     uint64_t step = atomic_load_explicit(&theirs->awaits_step, memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&theirs->awaits, memory_order_relaxed) != awaits) return 0;
     if ((uint32_t)awaits != (uint32_t)(job->my_pe + 1) || awaits >> 32 == thread->awaits >> 32) return 0;
-    uint32_t id = (uint32_t)(awaits >> 32);
-    rocshmem_team_t handle = id == RS_TEAM_ID_WORLD ? ROCSHMEM_TEAM_WORLD : (rocshmem_team_t)(uintptr_t)id;
-    struct rs_team *team = rs_team_get(job, handle, "team");
-    if (!team) { /* destroyed here: its leaving step was posted */
-        rs_error_clear();
-        return 0;
-    }
-    bool posted = team->sequence >= step; /* this thread is the only one that changes it */
-    rs_team_put(team);
-    return posted ? 0 : report(job, mine, theirs, peer, awaits);
+    /* Q may have posted s since this thread polled; if so, it did before it wrote what it awaits now. */
+    if (has_posted(job, (uint32_t)(thread->awaits >> 32), peer, thread->awaits_step)) return 0;
+    if (has_posted(job, (uint32_t)(awaits >> 32), job->my_pe, step)) return 0;
+    if (has_other_threads(getpid()) || has_other_threads(job->board.vitals[peer].pid)) return 0;
+    return report(job, mine, theirs, peer, awaits);
 }

@@ -127,3 +127,39 @@ def test_a_wrong_argument_on_one_pe_only_is_found_by_the_others_next(run_job: Ca
     """
     job = run_job(3, program, env={"ROCSHMEM_TIMEOUT": "20"}, check=False)
     assert job.lines == ["found 0", "found 1", "found 2"], str(job)
+
+
+CROSSED = """
+import sys, threading, time
+import rocshmem4py as rs
+rs.rocshmem_init()
+me, n = rs.rocshmem_my_pe(), rs.rocshmem_n_pes()
+teams = [rs.rocshmem_team_split_strided(0, 0, 1, n)[1] for _ in range(2)]
+if me:
+    teams.reverse()
+if sys.argv[1] == "threads":
+    late = threading.Timer(1.5, rs.rocshmem_barrier, (teams[1],))  # longer than it takes to find a deadlock
+    late.start()
+try:
+    rs.rocshmem_barrier(teams[0])
+    sys.stdout.write("met\\n")
+except rs.RocshmemError as error:
+    sys.stdout.write(f"{me} {error}\\n")
+if sys.argv[1] == "threads":
+    late.join()
+    rs.rocshmem_finalize()
+"""
+
+
+def test_two_pes_that_wait_for_each_other_in_two_teams_are_told(run_job: Callable[..., Any]) -> None:
+    job = run_job(2, CROSSED, "alone", env={"ROCSHMEM_TIMEOUT": "20"}, check=False)
+    assert len(job.lines) == 2 and job.seconds < 10, str(job)
+    for me, line in enumerate(job.lines):
+        assert line.startswith(f"{me} rocshmem_barrier: "), line
+        for word in ("PE 0", "PE 1", "rocshmem_barrier(team 2)", "rocshmem_barrier(team 3)"):
+            assert word in line, line
+
+
+def test_two_threads_that_cross_in_two_teams_are_let_be(run_job: Callable[..., Any]) -> None:
+    job = run_job(2, CROSSED, "threads", env={"ROCSHMEM_TIMEOUT": "20"})
+    assert job.lines == ["met", "met"], str(job)

@@ -34,6 +34,31 @@ static void second_init(void)
     CHECK_EQ(rocshmem_n_pes(), n_pes);
 }
 
+static void unique_id_arguments(void)
+{
+    rocshmem_uniqueid_t uid;
+    rocshmem_init_attr_t attr;
+    fill(&uid, sizeof uid, 3);
+    CHECK_EQ(rocshmem_set_attr_uniqueid_args(2, 5, &uid, &attr), 0);
+    CHECK_EQ(attr.rank, 2);
+    CHECK_EQ(attr.nranks, 5);
+    CHECK(memcmp(&attr.uid, &uid, sizeof uid) == 0);
+    EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(5, 5, &uid, &attr), ROCSHMEMX_E_ARG,
+                  "rocshmem_set_attr_uniqueid_args", "rank", "5");
+    EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(-1, 5, &uid, &attr), ROCSHMEMX_E_ARG,
+                  "rocshmem_set_attr_uniqueid_args", "rank", "-1");
+    EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(0, 0, &uid, &attr), ROCSHMEMX_E_ARG,
+                  "rocshmem_set_attr_uniqueid_args", "nranks", "0");
+    EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(0, 1, NULL, &attr), ROCSHMEMX_E_ARG,
+                  "rocshmem_set_attr_uniqueid_args", "uid");
+    EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(0, 1, &uid, NULL), ROCSHMEMX_E_ARG,
+                  "rocshmem_set_attr_uniqueid_args", "attr");
+    EXPECT_STATUS(rocshmem_init_attr(ROCSHMEM_INIT_WITH_MPI_COMM, &attr), ROCSHMEMX_E_UNSUPPORTED,
+                  "rocshmem_init_attr", "communicator");
+    EXPECT_STATUS(rocshmem_init_attr(77, &attr), ROCSHMEMX_E_ARG, "rocshmem_init_attr", "flags", "77");
+    EXPECT_STATUS(rocshmemx_serve_lost(&uid, 0, "ended"), ROCSHMEMX_E_ARG, "rocshmemx_serve_lost", "uid");
+}
+
 static void thread_level(void)
 {
     int provided = -7;
@@ -326,6 +351,7 @@ static void interrupt_hook_that_goes_on(void)
 static const struct test_case info_cases[] = {
     {"each_pe_has_its_own_number", numbers, 0},
     {"a_second_init_is_an_error_that_changes_nothing", second_init, 0},
+    {"unique_id_arguments_are_filled_in_or_refused", unique_id_arguments, 0},
     {"the_thread_level_is_multiple", thread_level, 0},
     {"constants_have_the_documented_values", constants, 0},
     {"texts_are_the_documented_ones", texts, 0},

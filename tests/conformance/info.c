@@ -43,18 +43,18 @@ static void unique_id_arguments(void)
     CHECK_EQ(attr.rank, 2);
     CHECK_EQ(attr.nranks, 5);
     CHECK(memcmp(&attr.uid, &uid, sizeof uid) == 0);
-    EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(5, 5, &uid, &attr), ROCSHMEMX_E_ARG,
-                  "rocshmem_set_attr_uniqueid_args", "rank", "5");
-    EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(-1, 5, &uid, &attr), ROCSHMEMX_E_ARG,
-                  "rocshmem_set_attr_uniqueid_args", "rank", "-1");
-    EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(0, 0, &uid, &attr), ROCSHMEMX_E_ARG,
-                  "rocshmem_set_attr_uniqueid_args", "nranks", "0");
     EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(0, 1, NULL, &attr), ROCSHMEMX_E_ARG,
                   "rocshmem_set_attr_uniqueid_args", "uid");
     EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(0, 1, &uid, NULL), ROCSHMEMX_E_ARG,
                   "rocshmem_set_attr_uniqueid_args", "attr");
     EXPECT_STATUS(rocshmem_init_attr(ROCSHMEM_INIT_WITH_MPI_COMM, &attr), ROCSHMEMX_E_UNSUPPORTED,
                   "rocshmem_init_attr", "communicator");
+    rocshmem_init_attr_t wrong[] = {
+        {.rank = 5, .nranks = 5}, {.rank = -1, .nranks = 5}, {.rank = 0, .nranks = 0}};
+    EXPECT_STATUS(rocshmem_init_attr(1, &wrong[0]), ROCSHMEMX_E_ARG, "rocshmem_init_attr", "rank", "5");
+    EXPECT_STATUS(rocshmem_init_attr(1, &wrong[1]), ROCSHMEMX_E_ARG, "rocshmem_init_attr", "rank", "-1");
+    EXPECT_STATUS(rocshmem_init_attr(1, &wrong[2]), ROCSHMEMX_E_ARG, "rocshmem_init_attr", "nranks", "0");
+    EXPECT_STATUS(rocshmem_init_attr(1, NULL), ROCSHMEMX_E_ARG, "rocshmem_init_attr", "attr");
     EXPECT_STATUS(rocshmem_init_attr(77, &attr), ROCSHMEMX_E_ARG, "rocshmem_init_attr", "flags", "77");
     EXPECT_STATUS(rocshmemx_serve_lost(&uid, 0, "ended"), ROCSHMEMX_E_ARG, "rocshmemx_serve_lost", "uid");
 }

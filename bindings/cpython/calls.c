@@ -20,7 +20,11 @@ void calls_update(void)
 static PyObject *address_or_raise(PyObject *module, void *address, bool may_be_null, const char *function)
 {
     if (address && !call_failed) return PyLong_FromVoidPtr(address);
-    if (!call_failed && may_be_null && !rocshmemx_take_error(NULL)) return PyLong_FromLong(0);
+    if (!call_failed && may_be_null) {
+        rocshmemx_error_t error;
+        if (!rocshmemx_take_error(&error)) return PyLong_FromLong(0);
+        return raise_here(module, error.status, error.op, error.text);
+    }
     return raise_status(module, ROCSHMEMX_E_NOMEM, function);
 }
 

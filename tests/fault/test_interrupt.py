@@ -176,9 +176,9 @@ rs.rocshmem_init()
 me = rs.rocshmem_my_pe()
 word = rs.rocshmem_calloc(1, 8)
 rs.rocshmem_signal_wait_until_on_stream(word, 0, 1, None)
-sys.stdout.write(f"READY {me} {os.getpid()}\\n")
-sys.stdout.flush()
 try:
+    sys.stdout.write(f"READY {me} {os.getpid()}\\n")
+    sys.stdout.flush()
     rs.hip_device_synchronize()
 except KeyboardInterrupt:
     sys.stdout.write(f"INTERRUPTED {me}\\n")

@@ -14,7 +14,17 @@
 
 #include "run_options.h"
 
-enum { OPT_TIMEOUT = 256, OPT_ENV, OPT_HEAP, OPT_GRACE, OPT_CHDIR, OPT_BIND, OPT_NO_BIND, OPT_VERSION, OPT_PREFIX };
+enum {
+    OPT_TIMEOUT = 256,
+    OPT_ENV,
+    OPT_HEAP,
+    OPT_GRACE,
+    OPT_CHDIR,
+    OPT_BIND,
+    OPT_NO_BIND,
+    OPT_VERSION,
+    OPT_PREFIX
+};
 
 static const struct option long_options[] = {
     {"np", required_argument, NULL, 'n'},

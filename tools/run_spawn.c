@@ -192,7 +192,8 @@ const char *run_spawn_prepare(struct run_spawn *spawn, const struct run_options 
     raise_nofile(spawn, options->n_pes);
     if (!options->no_bind && list_cpus(spawn) < 0) return "find the cores to pin to";
     spawn->n_pes = options->n_pes;
-    if (!options->bind && options->n_pes > spawn->n_cpus) spawn->n_cpus = 0; /* the kernel shares cores better than we could */
+    if (!options->bind && options->n_pes > spawn->n_cpus)
+        spawn->n_cpus = 0; /* the kernel shares cores better than we could */
     if (make_environment(spawn, options, socket_name) < 0) return "make the environment of the PEs";
     spawn->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return spawn->null_fd < 0 ? "open /dev/null" : NULL;

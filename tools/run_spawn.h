@@ -30,8 +30,8 @@ struct run_spawn {
     sigset_t mask;          /* as we were started with */
     struct rlimit nofile;   /* the same; its value for the PEs, while we may have raised ours */
     int n_pes;
-    int n_cpus;             /* 0: no pinning */
-    int *cpus;              /* owned: the cores that this process may use */
+    int n_cpus;                             /* 0: no pinning */
+    int *cpus;                              /* owned: the cores that this process may use */
     unsigned long cpu_words[RUN_CPU_WORDS]; /* the PE's cores, rewritten for each PE */
 };
 

@@ -164,9 +164,9 @@ ROCSHMEM_API int rocshmemx_print_info(int fd, const char *what);
  *  uid_out        as rocshmem_get_uniqueid fills it
  *  0 or a status. The service thread ends with the process. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_serve_uniqueid(int loopback_only, rocshmem_uniqueid_t *uid_out);
-/** Tell a rendezvous that this process serves that a PE will not come: PEs that wait for it in init, now or later,
- *  fail at once with BOOTSTRAP, its number and the text. The first PE lost counts.
- *  uid   as rocshmemx_serve_uniqueid gave it     pe  its number     text  what became of it: "was killed by signal 9"
+/** Tell a rendezvous that this process serves that a PE will not come: PEs that wait for it in init, now or
+ * later, fail at once with BOOTSTRAP, its number and the text. The first PE lost counts. uid   as
+ * rocshmemx_serve_uniqueid gave it     pe  its number     text  what became of it: "was killed by signal 9"
  *  Local. 0 or ARG. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_serve_lost(const rocshmem_uniqueid_t *uid, int pe, const char *text);
 

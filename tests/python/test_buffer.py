@@ -124,7 +124,7 @@ class TestObject:
         with pytest.raises(TypeError, match="ptr must be an int, not str"):
             rs.SymmetricBuffer(64, ptr="64")  # type: ignore[arg-type]
         with pytest.raises(TypeError):
-            rs.SymmetricBuffer(64, 4096)  # type: ignore[call-arg]
+            rs.SymmetricBuffer(64, 4096)  # type: ignore[call-arg, misc]
 
     def test_size_may_be_any_index(self) -> None:
         with rs.SymmetricBuffer(np.int64(96)) as buf:

@@ -48,14 +48,14 @@ demo: build build/.numpy
 
 # What the tests need beside the package.
 test-tools: build/.test-tools
-build/.test-tools: build/.venv build/.numpy scripts/test-tools.sh
+build/.test-tools: build/.venv build/.numpy scripts/setup.sh scripts/test-tools.sh
 	@scripts/setup.sh test
 	@scripts/test-tools.sh $(PY) $(TORCH)
 	@touch $@
 
 c-tests: build/.test-tools
 	@cmake -S . -B build/cmake -G Ninja -DRS_PYTHON=OFF >/dev/null
-	@cmake --build build/cmake -j $(JOBS)
+	@cmake --build build/cmake -j $(JOBS) -- --quiet
 
 test: build c-tests
 	@$(PY) scripts/suite.py test

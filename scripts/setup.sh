@@ -34,6 +34,8 @@ fi
 
 packages=""
 need() { packages="$packages $*"; }
+maybe="" # packages that only some releases have
+want() { maybe="$maybe $*"; }
 
 have cc || need gcc libc6-dev
 have cmake || need cmake
@@ -58,14 +60,17 @@ if [ "$what" = test ]; then
     [ -e /usr/include/cmocka.h ] || need libcmocka-dev
     have g++ || need g++
     have clang-14 || have clang || need clang
-    have clang-format-14 || have clang-format || need clang-format
     have clang-tidy-14 || have clang-tidy || need clang-tidy
-    # the sanitizers' run-time libraries come with gcc and with clang
+    # ThreadSanitizer's library for clang: a package of its own on Debian, part of clang on older Ubuntu.
+    clang=$(command -v clang-14 || command -v clang || true)
+    if [ -z "$clang" ] || [ -z "$(find "$("$clang" -print-resource-dir)/lib/" -name 'libclang_rt.tsan*')" ]; then
+        want libclang-rt-dev
+    fi
     have mpirun || need openmpi-bin
     have mpicc || need libopenmpi-dev
 fi
 
-if [ -z "$packages" ]; then
+if [ -z "$packages$maybe" ]; then
     exit 0
 fi
 if ! have apt-get; then
@@ -77,8 +82,12 @@ if [ "$(id -u)" -ne 0 ]; then
     have sudo || { echo "missing:$packages; run as root or install sudo, or: apt-get install$packages" >&2; exit 1; }
     as_root=sudo
 fi
-echo "setup: installing with apt-get:$packages"
 export DEBIAN_FRONTEND=noninteractive
 $as_root apt-get update -qq
+for package in $maybe; do
+    if apt-cache show "$package" >/dev/null 2>&1; then need "$package"; fi
+done
+[ -n "$packages" ] || exit 0
+echo "setup: installing with apt-get:$packages"
 # shellcheck disable=SC2086
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null

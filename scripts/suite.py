@@ -103,9 +103,9 @@ def show_tail(text: str, lines: int = 60) -> None:
 
 
 def program(*names: str) -> str | None:
-    """The first of these programs that is on PATH or in our environment."""
+    """The first of these programs that is in our environment or on PATH."""
     for name in names:
-        found = shutil.which(name) or shutil.which(name, path=str(BUILD / "venv" / "bin"))
+        found = shutil.which(name, path=str(BUILD / "venv" / "bin")) or shutil.which(name)
         if found:
             return found
     return None
@@ -256,7 +256,7 @@ def c_files(*suffixes: str, folders: Sequence[str] = C_FOLDERS) -> list[Path]:
 
 
 def check_format(suite: Suite) -> None:
-    clang_format = program("clang-format-14", "clang-format")
+    clang_format = program("clang-format")  # pip's, of one fixed version
     step(suite, "clang-format", [clang_format or "clang-format", "--dry-run", "-Werror", *c_files(".c", ".h")])
 
 

@@ -9,8 +9,8 @@ torch=$2
 pip() { "$python" -m pip --disable-pip-version-check --quiet "$@"; }
 has() { "$python" -c "import importlib.metadata as m, sys; sys.exit(not m.version('$1').startswith('$2'))" 2>/dev/null; }
 
-echo "setup: pip install pytest hypothesis mypy ruff mpi4py into $(dirname "$(dirname "$python")")"
-pip install 'numpy>=1.26' 'pytest>=8,<10' 'hypothesis>=6.100,<7' 'mypy==1.18.2' 'ruff==0.14.3' 'mpi4py>=4.0,<5'
+echo "setup: pip install pytest hypothesis mypy ruff clang-format mpi4py into $(dirname "$(dirname "$python")")"
+pip install 'numpy>=1.26' 'pytest>=8,<10' 'hypothesis>=6.100,<7' 'mypy==1.18.2' 'ruff==0.14.3' 'clang-format==14.0.6' 'mpi4py>=4.0,<5'
 
 # The CPU build of torch (200 MB), not the one that PyPI gives first on Linux, which brings gigabytes of CUDA libraries.
 # Order: a wheel that pip's own configuration offers without a network, torch's own index, and whatever pip's index has.

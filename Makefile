@@ -55,7 +55,7 @@ build/.test-tools: build/.venv build/.numpy scripts/setup.sh scripts/test-tools.
 
 c-tests: build/.test-tools
 	@cmake -S . -B build/cmake -G Ninja -DRS_PYTHON=OFF >/dev/null
-	@cmake --build build/cmake -j $(JOBS) -- --quiet
+	@cmake --build build/cmake -j $(JOBS) >build/c-tests.log || { tail -60 build/c-tests.log; false; }
 
 test: build c-tests
 	@$(PY) scripts/suite.py test

@@ -32,13 +32,31 @@ struct step {
     uint64_t sequence;
 };
 
+bool rs_called_read(const struct rs_called *called, uint64_t sequence, struct rs_signature *out)
+{
+    uint64_t words[sizeof *out / 8];
+    if (atomic_load_explicit(&called->sequence, memory_order_acquire) != sequence) return false;
+    for (size_t k = 0; k < sizeof words / 8; k++)
+        words[k] = atomic_load_explicit(&called->words[k], memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&called->sequence, memory_order_relaxed) != sequence) return false;
+    memcpy(out, words, sizeof words);
+    return true;
+}
+
+/* What member i called in a step. */
+static bool called_by(const struct rs_team *team, int i, uint64_t sequence, struct rs_signature *out)
+{
+    return rs_called_read(&team->posts[i]->called[sequence % RS_RING], sequence, out);
+}
+
 static void describe(const void *arg, char *out, size_t nbytes)
 {
     const struct step *step = arg;
     const struct rs_team *team = step->team;
-    char call[128];
-    const struct rs_post *mine = team->posts[team->my_pe];
-    rs_signature_format(&mine->called[step->sequence % RS_RING].signature, call, sizeof call);
+    char call[128] = "";
+    struct rs_signature mine;
+    if (called_by(team, team->my_pe, step->sequence, &mine)) rs_signature_format(&mine, call, sizeof call);
     int n = snprintf(out, nbytes, "%s #%" PRIu64 ", waits for PE", call, step->sequence);
     for (int i = 0; i < team->n_pes; i++) {
         const struct rs_line *line = &team->posts[i]->lines[step->sequence % RS_RING];
@@ -73,10 +91,7 @@ static int begin(struct step *step, struct rs_team *team, const struct rs_signat
     step->sequence = ++team->sequence;
     uint64_t hash = rs_signature_hash(signature);
     team->history = (team->history ^ hash) * UINT64_C(0xd6e8feb86659fd93) + 1;
-    struct rs_called *called = &team->posts[team->my_pe]->called[step->sequence % RS_RING];
-    called->sequence = step->sequence;
-    called->hash = hash;
-    called->signature = *signature;
+    rs_called_write(&team->posts[team->my_pe]->called[step->sequence % RS_RING], step->sequence, signature);
     return 0;
 }
 
@@ -94,18 +109,20 @@ static void post(const struct step *step, const void *payload, size_t nbytes)
 static int mismatch(const struct step *step, int i)
 {
     const struct rs_team *team = step->team;
-    const struct rs_called *mine = team->posts[team->my_pe]->called, *theirs = team->posts[i]->called;
+    struct rs_signature mine = {0}, theirs = {0}, a, b;
     uint64_t first = step->sequence > RS_RING - 2 ? step->sequence - (RS_RING - 2) : 1, at = step->sequence;
     for (uint64_t s = first; s <= step->sequence; s++) {
-        const struct rs_called *a = &mine[s % RS_RING], *b = &theirs[s % RS_RING];
-        if (a->sequence != s || b->sequence != s) continue;
+        if (!called_by(team, team->my_pe, s, &a) || !called_by(team, i, s, &b)) continue;
         at = s;
-        if (a->hash != b->hash) break;
+        mine = a;
+        theirs = b;
+        if (rs_signature_hash(&a) != rs_signature_hash(&b)) break;
     }
     char ours[160], other[160], name[64], text[512];
-    rs_signature_format(&mine[at % RS_RING].signature, ours, sizeof ours);
-    rs_signature_format(&theirs[at % RS_RING].signature, other, sizeof other);
-    rs_call_name(mine[step->sequence % RS_RING].signature.call, name, sizeof name);
+    rs_signature_format(&mine, ours, sizeof ours);
+    rs_signature_format(&theirs, other, sizeof other);
+    if (called_by(team, team->my_pe, step->sequence, &a)) mine = a;
+    rs_call_name(mine.call, name, sizeof name);
     snprintf(text, sizeof text,
              "collective calls differ: PE %d called %s while PE %d called %s (collective #%" PRIu64
              " of the team); all members must make the same calls in the same order",

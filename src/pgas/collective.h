@@ -10,8 +10,10 @@
 #define RS_PGAS_COLLECTIVE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "observe/board.h"
 #include "observe/calls.h"
@@ -29,25 +31,35 @@ struct rs_line {
     uint64_t history;
     unsigned char payload[RS_INLINE_NBYTES];
 };
-/* What a member called, for messages. W: owner, before the line. R: members, when hashes differ. */
+/* What a member called, for messages. W: owner, before the line. R: members, when calls differ; the owner may
+ * be ahead then and write anew, so all is relaxed, sequence first 0 and last (release), and a reader checks
+ * it before and after. */
 struct rs_called {
-    uint64_t sequence;
-    uint64_t hash;
-    struct rs_signature signature;
-};
-/* The same for stream collectives; relaxed atomics, sequence last (release): a reader checks it before and
- * after. */
-struct rs_stream_called {
     _Atomic uint64_t sequence;
     _Atomic uint64_t words[sizeof(struct rs_signature) / 8];
 };
 struct rs_post {
     struct rs_line lines[RS_RING];
     struct rs_called called[RS_RING];
-    struct rs_stream_called stream_called[RS_STREAM_RING];
+    struct rs_called stream_called[RS_STREAM_RING];
 };
 _Static_assert(sizeof(struct rs_line) == 128, "members poll a line: two cache lines, no neighbour in them");
 _Static_assert(sizeof(struct rs_post) <= RS_POST_NBYTES, "a post fits its room on the board");
+_Static_assert(sizeof(struct rs_signature) % 8 == 0, "a signature is kept as words");
+
+static inline void rs_called_write(struct rs_called *called, uint64_t sequence,
+                                   const struct rs_signature *signature)
+{
+    uint64_t words[sizeof *signature / 8];
+    memcpy(words, signature, sizeof words);
+    atomic_store_explicit(&called->sequence, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    for (size_t k = 0; k < sizeof words / 8; k++)
+        atomic_store_explicit(&called->words[k], words[k], memory_order_relaxed);
+    atomic_store_explicit(&called->sequence, sequence, memory_order_release);
+}
+/* False when the owner is not there yet, or has gone on. */
+bool rs_called_read(const struct rs_called *called, uint64_t sequence, struct rs_signature *out);
 
 /* All take the signature of the call, kind and team filled in. 0 or a status; MISMATCH, PEER and BROKEN on
  * every member. */

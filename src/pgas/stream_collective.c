@@ -44,14 +44,8 @@ struct op {
 
 static void announce(const struct op *op)
 {
-    struct rs_stream_called *mine = &op->team->posts[op->team->my_pe]->stream_called[op->e % RS_STREAM_RING];
-    uint64_t words[sizeof op->signature / 8];
-    memcpy(words, &op->signature, sizeof words);
-    atomic_store_explicit(&mine->sequence, 0, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
-    for (size_t i = 0; i < sizeof words / 8; i++)
-        atomic_store_explicit(&mine->words[i], words[i], memory_order_relaxed);
-    atomic_store_explicit(&mine->sequence, op->e, memory_order_release);
+    rs_called_write(&op->team->posts[op->team->my_pe]->stream_called[op->e % RS_STREAM_RING], op->e,
+                    &op->signature);
 }
 
 static int announce_on_stream(void *arg, bool failed)
@@ -63,15 +57,7 @@ static int announce_on_stream(void *arg, bool failed)
 /* What member i called as operation e; false when it has gone on already (then it was content with us). */
 static bool called_by(const struct op *op, int i, struct rs_signature *out)
 {
-    struct rs_stream_called *theirs = &op->team->posts[i]->stream_called[op->e % RS_STREAM_RING];
-    uint64_t words[sizeof *out / 8];
-    if (atomic_load_explicit(&theirs->sequence, memory_order_acquire) != op->e) return false;
-    for (size_t k = 0; k < sizeof words / 8; k++)
-        words[k] = atomic_load_explicit(&theirs->words[k], memory_order_relaxed);
-    atomic_thread_fence(memory_order_acquire);
-    if (atomic_load_explicit(&theirs->sequence, memory_order_relaxed) != op->e) return false;
-    memcpy(out, words, sizeof words);
-    return true;
+    return rs_called_read(&op->team->posts[i]->stream_called[op->e % RS_STREAM_RING], op->e, out);
 }
 
 /* All have arrived: did they call the same? */

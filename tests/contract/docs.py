@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from contract import ROOT, check, end, name, sources
@@ -71,6 +72,10 @@ for page_path in pages:
         if not link.startswith(("http:", "https:", "mailto:")) and not (page_path.parent / link).exists():
             broken.append(f"{name(page_path)} links to {link}")
 check("links between pages lead somewhere", broken)
+bench = subprocess.run(
+    [sys.executable, ROOT / "scripts" / "readme_bench.py", "--check"], capture_output=True, text=True
+)
+check("README's figures are those of the result file it names", bench.stderr.strip() if bench.returncode else "")
 for required in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"):
     check(f"{required}.md is there", "" if (ROOT / f"{required}.md").exists() else "it is missing")
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See pes.h. The order is that of build() in pgas/job.c.
+ */
+#include "pes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/os.h"
+#include "base/status.h"
+#include "pgas/collective.h"
+
+_Noreturn void check_failed(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "%s:%d: not so: %s (the thread's error: %s)\n", file, line, what, rs_error_slot()->text);
+    fflush(stderr);
+    _exit(1); /* the other PEs would wait for this one */
+}
+
+static unsigned char *map(size_t nbytes)
+{
+    void *p = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(p != MAP_FAILED);
+    return p;
+}
+
+static struct rs_job *job_create(struct pes *pes, int pe)
+{
+    struct rs_job *job = calloc(1, sizeof *job);
+    CHECK(job);
+    job->my_pe = job->my_local = pe;
+    job->n_pes = job->n_local = pes->n;
+    job->launcher = "test";
+    job->config.max_teams = (uint64_t)pes->max_teams;
+    job->config.heap_nbytes = pes->heap_nbytes;
+    job->config.inline_nbytes = 65536;
+    job->watch = (struct rs_watch){.spin_count = 0, .tick = rs_job_tick, .arg = job};
+    pthread_mutex_init(&job->buffers_lock, NULL);
+    job->device.ops = &rs_device_host;
+    CHECK(job->device.ops->open(&job->device, 0, &job->watch, job->config.inline_nbytes) == 0);
+    CHECK(rs_board_attach(&job->board, pes->board, pes->n, pe, pes->max_teams) == 0);
+    struct rs_window *window; /* no ops: the memory is ours */
+    CHECK(rs_window_create(&window, NULL, pes->windows, pes->stride, pes->n) == 0);
+    CHECK(rs_heap_init(&job->heap, window, pe, pes->heap_nbytes, job->board.drops, pes->n, pe) == 0);
+    job->routes = calloc((size_t)pes->n, sizeof *job->routes);
+    CHECK(job->routes);
+    for (int i = 0; i < pes->n; i++)
+        job->routes[i] = (struct rs_route){.ops = &rs_transport_direct,
+                                           .device = &job->device,
+                                           .shift = ((ptrdiff_t)i - pe) * (ptrdiff_t)pes->stride,
+                                           .mapped = true,
+                                           .cpu = true};
+    CHECK(rs_counters_init(&job->retired, pes->n) == 0);
+    CHECK(rs_contexts_create(&job->contexts) == 0);
+    CHECK(rs_teams_init(&job->teams, pes->max_teams) == 0);
+    int all[PES_MOST];
+    for (int i = 0; i < pes->n; i++) all[i] = i;
+    CHECK(rs_team_create_fixed(job, RS_TEAM_ID_WORLD, all, pes->n, 0, &job->world) == 0);
+    CHECK(rs_team_create_fixed(job, RS_TEAM_ID_SHARED, all, pes->n, 1, &job->shared) == 0);
+    rs_board_arrive(&job->board, pe);
+    return job;
+}
+
+void pes_create(struct pes *pes, int n, int max_teams, size_t heap_nbytes)
+{
+    CHECK(n >= 1 && n <= PES_MOST && max_teams >= 2);
+    *pes = (struct pes){.n = n, .max_teams = max_teams, .heap_nbytes = heap_nbytes};
+    size_t flags = rs_stream_flag_words(n) * sizeof(uint64_t) * (size_t)max_teams;
+    pes->stride = rs_heap_room(rs_heap_room(heap_nbytes) + flags);
+    pes->board_nbytes = rs_board_nbytes(n, max_teams);
+    pes->board = map(pes->board_nbytes);
+    pes->windows = map(pes->stride * (size_t)n);
+    for (int pe = 0; pe < n; pe++) pes->jobs[pe] = job_create(pes, pe);
+}
+
+void pes_destroy(struct pes *pes)
+{
+    /* Devices first, all of them: a stream of one PE may be about to write the memory of another. */
+    for (int pe = 0; pe < pes->n; pe++) {
+        pes->jobs[pe]->device.ops->close(&pes->jobs[pe]->device);
+        rs_board_leave(&pes->jobs[pe]->board);
+    }
+    for (int pe = 0; pe < pes->n; pe++) rs_job_destroy(pes->jobs[pe]);
+    munmap(pes->board, pes->board_nbytes);
+    munmap(pes->windows, pes->stride * (size_t)pes->n);
+}
+
+struct start {
+    struct rs_job *job;
+    void (*body)(struct rs_job *, void *);
+    void (*numbered)(int, void *);
+    int number;
+    void *arg;
+    pthread_t thread;
+};
+
+static void *run(void *arg)
+{
+    struct start *start = arg;
+    if (start->job) {
+        CHECK(rs_thread_attach(start->job) == 0);
+        start->body(start->job, start->arg);
+    } else {
+        start->numbered(start->number, start->arg);
+    }
+    return NULL;
+}
+
+static void run_all(struct start *starts, int n)
+{
+    for (int i = 0; i < n; i++) CHECK(pthread_create(&starts[i].thread, NULL, run, &starts[i]) == 0);
+    for (int i = 0; i < n; i++) CHECK(pthread_join(starts[i].thread, NULL) == 0);
+}
+
+void pes_run(struct pes *pes, void (*body)(struct rs_job *, void *), void *arg)
+{
+    struct start starts[PES_MOST];
+    for (int i = 0; i < pes->n; i++)
+        starts[i] = (struct start){.job = pes->jobs[i], .body = body, .arg = arg};
+    run_all(starts, pes->n);
+}
+
+void pes_threads(int n, void (*body)(int, void *), void *arg)
+{
+    struct start *starts = calloc((size_t)n, sizeof *starts);
+    CHECK(starts);
+    for (int i = 0; i < n; i++) starts[i] = (struct start){.numbered = body, .number = i, .arg = arg};
+    run_all(starts, n);
+    free(starts);
+}
+
+struct rs_signature pes_call(const struct rs_team *team, enum rs_call call, enum rs_kind kind, uint64_t a,
+                             uint64_t b, uint64_t c)
+{
+    return (struct rs_signature){(uint32_t)call, (uint32_t)kind, team->id, {a, b, c}};
+}
+
+uint64_t pes_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+void pes_text_of(void (*write)(int, const void *), const void *arg, char *out, size_t nbytes)
+{
+    int fd = rs_os_memfd("text", 0); /* a file: a pipe could fill up */
+    CHECK(fd >= 0);
+    write(fd, arg);
+    ssize_t n = pread(fd, out, nbytes - 1, 0);
+    CHECK(n >= 0);
+    out[n] = '\0';
+    close(fd);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * PEs as threads: several struct rs_job in one process, over one piece of memory for the board and one for
+ * the windows, built by hand as init builds them. What runs in a PE's thread uses CHECK, not cmocka's
+ * assertions: those leave by longjmp to another thread's stack.
+ */
+#ifndef RS_TESTS_UNIT_PES_H
+#define RS_TESTS_UNIT_PES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pgas/job.h"
+
+#define PES_MOST 8
+
+struct pes {
+    int n, max_teams;
+    size_t heap_nbytes, stride, board_nbytes;
+    unsigned char *board, *windows;
+    struct rs_job *jobs[PES_MOST];
+};
+
+/* Never returns a half: what cannot be built ends the program. */
+void pes_create(struct pes *pes, int n, int max_teams, size_t heap_nbytes);
+void pes_destroy(struct pes *pes);
+/* body on a thread for each PE, attached to its job; returns when all have returned. */
+void pes_run(struct pes *pes, void (*body)(struct rs_job *job, void *arg), void *arg);
+/* n plain threads with numbers; returns when all have returned. */
+void pes_threads(int n, void (*body)(int number, void *arg), void *arg);
+
+/* This PE's copy of the heap's byte at offset. */
+static inline unsigned char *pes_at(const struct rs_job *job, size_t offset)
+{
+    return (unsigned char *)job->heap.base + offset; /* NOLINT: an address */
+}
+/* A signature of a call on a team. */
+struct rs_signature pes_call(const struct rs_team *team, enum rs_call call, enum rs_kind kind, uint64_t a,
+                             uint64_t b, uint64_t c);
+
+/* A small generator: equal seeds, equal numbers. */
+uint64_t pes_random(uint64_t *state);
+/* What is written to the descriptor that write(fd, arg) gets; at most nbytes - 1. */
+void pes_text_of(void (*write)(int fd, const void *arg), const void *arg, char *out, size_t nbytes);
+
+_Noreturn void check_failed(const char *file, int line, const char *what);
+#define CHECK(x) ((x) ? (void)0 : check_failed(__FILE__, __LINE__, #x))
+
+#endif

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Blocking collectives of PEs that are threads, against what they should give. Each runs with 1 to 8 PEs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/status.h"
+#include "pes.h"
+#include "pgas/collective.h"
+
+#define HEAP ((size_t)1 << 18)
+#define SOURCE 0
+#define DEST (HEAP / 2)
+
+static void with_pes(int first, int last, void (*body)(struct rs_job *, void *), void *arg)
+{
+    for (int n = first; n <= last; n += n < 3 ? 1 : n < 5 ? 2 : 3) {
+        struct pes pes;
+        pes_create(&pes, n, 2, HEAP);
+        pes_run(&pes, body, arg);
+        pes_destroy(&pes);
+    }
+}
+
+static int barrier(struct rs_team *team)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_BARRIER, RS_KIND_BARRIER, 0, 0, 0);
+    return rs_collective_barrier(team, &s);
+}
+static int broadcast(struct rs_team *team, void *dest, const void *source, size_t n, int root)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_BROADCASTMEM, RS_KIND_BROADCAST, n, (uint64_t)root, 0);
+    return rs_collective_broadcast(team, &s, dest, source, n, root);
+}
+static int alltoall(struct rs_team *team, void *dest, const void *source, size_t n)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_ALLTOALLMEM, RS_KIND_ALLTOALL, n, 0, 0);
+    return rs_collective_alltoall(team, &s, dest, source, n);
+}
+static int fcollect(struct rs_team *team, void *dest, const void *source, size_t n)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_FCOLLECTMEM, RS_KIND_FCOLLECT, n, 0, 0);
+    return rs_collective_fcollect(team, &s, dest, source, n);
+}
+static int reduce(struct rs_team *team, void *dest, const void *source, size_t n, enum rs_type type, int op)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_REDUCE, RS_KIND_REDUCE, n, (uint64_t)type, (uint64_t)op);
+    return rs_collective_reduce(team, &s, dest, source, n, type, op);
+}
+
+/* --- each alone --- */
+
+static void barriers(struct rs_job *job, void *arg)
+{
+    (void)arg; /* what is stored before a barrier is there for everyone after it */
+    for (uint64_t i = 1; i <= 300; i++) {
+        uint64_t *mine = (uint64_t *)(void *)pes_at(job, SOURCE);
+        *mine = i;
+        CHECK(barrier(job->world) == 0);
+        for (int pe = 0; pe < job->n_pes; pe++) CHECK(*(mine + job->routes[pe].shift / 8) == i);
+        CHECK(barrier(i % 2 ? job->shared : job->world) == 0);
+    }
+}
+
+static void a_barrier_shows_what_was_stored_before_it(void **state)
+{
+    (void)state;
+    with_pes(1, 8, barriers, NULL);
+}
+
+static void exchanges(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    for (size_t n = 1; n <= RS_INLINE_NBYTES; n += 37) {
+        unsigned char mine[RS_INLINE_NBYTES], all[PES_MOST * RS_INLINE_NBYTES];
+        memset(mine, job->my_pe + (int)n, n);
+        struct rs_signature s = pes_call(job->world, RS_CALL_MALLOC, RS_KIND_MALLOC, n, 8, 0);
+        CHECK(rs_collective_exchange(job->world, &s, mine, n, all) == 0);
+        for (int pe = 0; pe < job->n_pes; pe++)
+            for (size_t k = 0; k < n; k++) CHECK(all[(size_t)pe * n + k] == (unsigned char)(pe + (int)n));
+    }
+}
+
+static void an_exchange_gives_everyone_everything_in_order(void **state)
+{
+    (void)state;
+    with_pes(1, 8, exchanges, NULL);
+}
+
+/* The root does not wait: the ring is what slows it down. Which PE is slow changes. */
+static void broadcasts_in_a_row(struct rs_job *job, void *arg)
+{
+    size_t nbytes = *(const size_t *)arg;
+    unsigned char *source = pes_at(job, SOURCE), *dest = pes_at(job, DEST);
+    for (int i = 0; i < 240; i++) {
+        int root = i < 120 ? 0 : i % job->n_pes;
+        if (job->my_pe == root) memset(source, i, nbytes);
+        if ((i + job->my_pe) % 40 == 0) rs_wait_sleep_ns(200000);
+        CHECK(broadcast(job->world, dest, source, nbytes, root) == 0);
+        for (size_t k = 0; k < nbytes; k++) CHECK(dest[k] == (unsigned char)i);
+    }
+}
+
+static void many_broadcasts_in_a_row_do_not_overrun_the_ring(void **state)
+{
+    (void)state;
+    size_t sizes[] = {1, RS_INLINE_NBYTES, RS_INLINE_NBYTES + 1};
+    for (int i = 0; i < 3; i++) with_pes(1, 8, broadcasts_in_a_row, &sizes[i]);
+}
+
+static void broadcasts_in_place(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    for (size_t nbytes = 0; nbytes < 3000; nbytes += 500) {
+        unsigned char *both = pes_at(job, SOURCE);
+        int root = job->n_pes - 1;
+        memset(both, job->my_pe == root ? 7 : 1, 4096);
+        CHECK(broadcast(job->world, both, both, nbytes, root) == 0);
+        for (size_t k = 0; k < 4096; k++) CHECK(both[k] == (k < nbytes || job->my_pe == root ? 7 : 1));
+    }
+}
+
+static void a_broadcast_may_be_in_place_and_of_nothing(void **state)
+{
+    (void)state;
+    with_pes(1, 8, broadcasts_in_place, NULL);
+}
+
+static unsigned char block_byte(int from, int to, size_t k)
+{
+    return (unsigned char)(from * 31 + to * 7 + (int)k);
+}
+
+static void blocks_of_many_sizes(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    static const size_t sizes[] = {0, 1, 8, 14, 15, 56, 112, 113, 1000, 4096};
+    unsigned char *source = pes_at(job, SOURCE), *dest = pes_at(job, DEST);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t n = sizes[i];
+        for (int to = 0; to < job->n_pes; to++)
+            for (size_t k = 0; k < n; k++) source[(size_t)to * n + k] = block_byte(job->my_pe, to, k);
+        dest[(size_t)job->n_pes * n] = 99;
+        CHECK(alltoall(job->world, dest, source, n) == 0);
+        for (int from = 0; from < job->n_pes; from++)
+            for (size_t k = 0; k < n; k++)
+                CHECK(dest[(size_t)from * n + k] == block_byte(from, job->my_pe, k));
+        CHECK(dest[(size_t)job->n_pes * n] == 99);
+        CHECK(fcollect(job->world, dest, source, n) == 0);
+        for (int from = 0; from < job->n_pes; from++)
+            for (size_t k = 0; k < n; k++) CHECK(dest[(size_t)from * n + k] == block_byte(from, 0, k));
+        CHECK(dest[(size_t)job->n_pes * n] == 99);
+    }
+}
+
+static void alltoall_and_fcollect_put_each_block_in_its_place(void **state)
+{
+    (void)state;
+    with_pes(1, 8, blocks_of_many_sizes, NULL);
+}
+
+/* --- reductions --- */
+
+/* What a value of PE pe at k is, small enough for products of eight in a double; every type rounds it as C
+ * does. */
+#define INPUT(T, pe, k) ((T)((((k)*7 + (size_t)(pe)*5) % 9) - (((k) + (size_t)(pe)) % 3 ? 0 : 4)))
+
+#define MODEL(T, expression)                                                                                 \
+    {                                                                                                        \
+        T *source = (T *)(void *)pes_at(job, SOURCE),                                                        \
+          *dest = in_place ? source : (T *)(void *)pes_at(job, DEST);                                        \
+        for (size_t k = 0; k < n; k++) source[k] = INPUT(T, job->my_pe, k);                                  \
+        CHECK(reduce(job->world, dest, source, n, type, op) == 0);                                           \
+        for (size_t k = 0; k < n; k++) {                                                                     \
+            T a = INPUT(T, 0, k);                                                                            \
+            for (int pe = 1; pe < job->n_pes; pe++) {                                                        \
+                T b = INPUT(T, pe, k);                                                                       \
+                a = (T)(expression);                                                                         \
+            }                                                                                                \
+            CHECK(memcmp(&a, &dest[k], sizeof a) == 0);                                                      \
+        }                                                                                                    \
+        CHECK(barrier(job->world) == 0);                                                                     \
+    }
+
+#define ARITHMETIC(name, T, ...)                                                                             \
+    type = RS_TYPE_##name;                                                                                   \
+    op = ROCSHMEM_SUM;                                                                                       \
+    MODEL(T, a + b)                                                                                          \
+    op = ROCSHMEM_PROD;                                                                                      \
+    MODEL(T, a *b)                                                                                           \
+    op = ROCSHMEM_MIN;                                                                                       \
+    MODEL(T, a < b ? a : b)                                                                                  \
+    op = ROCSHMEM_MAX;                                                                                       \
+    MODEL(T, a > b ? a : b)
+#define BITWISE(name, T, ...)                                                                                \
+    type = RS_TYPE_##name;                                                                                   \
+    op = ROCSHMEM_AND;                                                                                       \
+    MODEL(T, a &b)                                                                                           \
+    op = ROCSHMEM_OR;                                                                                        \
+    MODEL(T, a | b)                                                                                          \
+    op = ROCSHMEM_XOR;                                                                                       \
+    MODEL(T, a ^ b)
+
+/* Arithmetic in the test wraps as it may in int; 9^8 fits. */
+static void every_reduction(struct rs_job *job, size_t n, bool in_place)
+{
+    enum rs_type type;
+    int op;
+    ROCSHMEM_REDUCE_TYPES(ARITHMETIC, )
+    ROCSHMEM_BITWISE_TYPES(BITWISE, )
+}
+
+static void reductions(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    static const size_t counts[] = {1, 13, 64, 700};
+    for (size_t i = 0; i < 4; i++) every_reduction(job, counts[i], i % 2);
+}
+
+static void every_type_and_operation_reduces_as_c_does(void **state)
+{
+    (void)state;
+    with_pes(1, 8, reductions, NULL);
+}
+
+static void large_reductions(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    static const size_t counts[] = {0, 14, 15, 1023, 1025, 9001, 16000};
+    for (size_t i = 0; i < 2 * sizeof counts / sizeof *counts; i++) {
+        size_t n = counts[i / 2];
+        bool in_place = i % 2;
+        int op = ROCSHMEM_SUM;
+        enum rs_type type = RS_TYPE_double;
+        MODEL(double, a + b)
+    }
+}
+
+static void a_large_reduction_is_right_in_place_and_not(void **state)
+{
+    (void)state;
+    with_pes(1, 8, large_reductions, NULL);
+}
+
+static void signed_overflow_in_a_sum_wraps(void **state)
+{
+    (void)state;
+    int32_t a[2] = {INT32_MAX, INT32_MIN}, b[2] = {1, -1};
+    rs_reduce_combine(RS_TYPE_int32, ROCSHMEM_SUM, a, b, 2);
+    assert_int_equal(a[0], INT32_MIN);
+    assert_int_equal(a[1], INT32_MAX);
+    int64_t c = INT64_MAX, d = 2;
+    rs_reduce_combine(RS_TYPE_int64, ROCSHMEM_PROD, &c, &d, 1);
+    assert_true(c == -2);
+}
+
+/* --- what is not as it should be --- */
+
+struct difference {
+    int odd_pe, before;
+    _Atomic int n_found;
+};
+
+static void one_calls_another(struct rs_job *job, void *arg)
+{
+    struct difference *d = arg;
+    unsigned char mine[16] = {0}, *p = pes_at(job, DEST);
+    int rc = 0; /* a PE that lags behind may hear of the mismatch before it comes to it */
+    for (int i = 0; i < d->before && rc == 0; i++)
+        rc = i % 3 ? broadcast(job->world, p, mine, 8, i % job->n_pes) : barrier(job->world);
+    for (int i = 0; rc == 0; i++) { /* nobody gets further than the ring is long */
+        CHECK(i < RS_RING);
+        rc = job->my_pe == d->odd_pe ? broadcast(job->world, p, mine, 12, 1)
+                                     : broadcast(job->world, p, mine, 8, 1);
+    }
+    CHECK(rc == RS_E_MISMATCH);
+    const char *text = rs_error_slot()->text;
+    CHECK(strstr(text, "rocshmem_broadcastmem(team world, 12 bytes, root 1)"));
+    CHECK(strstr(text, "rocshmem_broadcastmem(team world, 8 bytes, root 1)"));
+    CHECK(strstr(text, "collective calls differ: PE "));
+    char number[40];
+    snprintf(number, sizeof number, "(collective #%d of the team)", d->before + 1);
+    CHECK(strstr(text, number));
+    CHECK(barrier(job->world) == RS_E_MISMATCH); /* it stays broken */
+    atomic_fetch_add(&d->n_found, 1);
+}
+
+static void a_mismatch_is_found_by_everyone_and_names_both_calls(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 8; n += 3)
+        for (int k = 0; k < 6; k++) {
+            struct difference d = {.odd_pe = k % n, .before = k * 9};
+            struct pes pes;
+            pes_create(&pes, n, 2, HEAP);
+            pes_run(&pes, one_calls_another, &d);
+            pes_destroy(&pes);
+            assert_int_equal(d.n_found, n);
+        }
+}
+
+static void one_stays_away(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    if (job->my_pe == 1) return;
+    job->config.timeout_ns = 30000000;
+    CHECK(barrier(job->world) == RS_E_TIMEOUT);
+    CHECK(strstr(rs_error_slot()->text, "rocshmem_barrier(team world) #1, waits for PE 1"));
+    CHECK(barrier(job->world) == RS_E_BROKEN);
+    CHECK(strstr(rs_error_slot()->text, "half done because it was out of time"));
+}
+
+static void who_is_waited_for_is_said_when_time_is_out(void **state)
+{
+    (void)state;
+    struct pes pes;
+    pes_create(&pes, 2, 2, HEAP);
+    pes_run(&pes, one_stays_away, NULL);
+    pes_destroy(&pes);
+}
+
+/* --- everything mixed --- */
+
+static void mixed_step(struct rs_job *job, struct rs_team *team, uint64_t what, uint64_t step)
+{
+    unsigned char *source = pes_at(job, SOURCE), *dest = pes_at(job, DEST);
+    size_t n = what >> 8 & 1 ? 200 : 8;
+    int root = (int)((what >> 16) % (uint64_t)job->n_pes), kind = (int)(what % 6);
+    uint64_t mine = step + (uint64_t)job->my_pe, got[PES_MOST * 25];
+    memcpy(source, &mine, 8);
+    if (what >> 24 & 1 && (what >> 32) % 16 == (uint64_t)job->my_pe) rs_wait_sleep_ns(20000);
+    switch (kind) {
+    case 0:
+        CHECK(barrier(team) == 0);
+        return;
+    case 1:
+    case 2:
+        CHECK(broadcast(team, dest, source, n, root) == 0);
+        memcpy(got, dest, 8);
+        CHECK(got[0] == step + (uint64_t)root);
+        return;
+    case 3:
+        CHECK(fcollect(team, dest, source, n) == 0);
+        for (size_t pe = 0; pe < (size_t)job->n_pes; pe++) {
+            memcpy(got, dest + pe * n, 8);
+            CHECK(got[0] == step + pe);
+        }
+        return;
+    case 4:
+        for (size_t pe = 0; pe < (size_t)job->n_pes; pe++) memcpy(source + pe * n, &mine, 8);
+        CHECK(alltoall(team, dest, source, n) == 0);
+        for (size_t pe = 0; pe < (size_t)job->n_pes; pe++) {
+            memcpy(got, dest + pe * n, 8);
+            CHECK(got[0] == step + pe);
+        }
+        return;
+    default:
+        CHECK(reduce(team, dest, source, n / 8, RS_TYPE_uint64, ROCSHMEM_MAX) == 0);
+        memcpy(got, dest, 8);
+        CHECK(got[0] == step + (uint64_t)job->n_pes - 1);
+    }
+}
+
+/* A member reuses source after a small broadcast at once, but another may not have pulled yet what lies there
+ * only after a large one: that one is over for all when it returns. dest is written by its owner alone, but
+ * for large reductions, where all have come before anyone writes. */
+static void mixture(struct rs_job *job, void *arg)
+{
+    uint64_t seed = 42, steps = *(const uint64_t *)arg;
+    for (uint64_t step = 1; step <= steps; step++) {
+        uint64_t what = pes_random(&seed); /* the same on all PEs */
+        mixed_step(job, what >> 40 & 1 ? job->world : job->shared, what, step);
+    }
+}
+
+static void twenty_thousand_mixed_steps_of_two_teams_agree(void **state)
+{
+    (void)state;
+    uint64_t steps = 20000, few = 3000;
+    struct pes pes;
+    pes_create(&pes, 3, 2, HEAP);
+    pes_run(&pes, mixture, &steps);
+    pes_destroy(&pes);
+    pes_create(&pes, 8, 2, HEAP);
+    pes_run(&pes, mixture, &few);
+    pes_destroy(&pes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_barrier_shows_what_was_stored_before_it),
+        cmocka_unit_test(an_exchange_gives_everyone_everything_in_order),
+        cmocka_unit_test(many_broadcasts_in_a_row_do_not_overrun_the_ring),
+        cmocka_unit_test(a_broadcast_may_be_in_place_and_of_nothing),
+        cmocka_unit_test(alltoall_and_fcollect_put_each_block_in_its_place),
+        cmocka_unit_test(every_type_and_operation_reduces_as_c_does),
+        cmocka_unit_test(a_large_reduction_is_right_in_place_and_not),
+        cmocka_unit_test(signed_overflow_in_a_sum_wraps),
+        cmocka_unit_test(a_mismatch_is_found_by_everyone_and_names_both_calls),
+        cmocka_unit_test(who_is_waited_for_is_said_when_time_is_out),
+        cmocka_unit_test(twenty_thousand_mixed_steps_of_two_teams_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -23,7 +23,7 @@ MARKS = re.compile(r"(<!-- bench: (?P<file>[^ ]+) -->\n)(?P<text>.*?)(<!-- /benc
 
 def show(ns: float) -> str:
     """A time with a readable unit, three figures."""
-    for limit, unit, size in ((1e4, "ns", 1.0), (1e7, "us", 1e3), (1e12, "ms", 1e6)):
+    for limit, unit, size in ((1e4, "ns", 1.0), (1e6, "us", 1e3), (1e12, "ms", 1e6)):
         if ns < limit:
             value = ns / size
             return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"
@@ -38,7 +38,7 @@ def block(result: Path) -> str:
         f"`make bench` measured this on {facts['date']} at commit {facts['commit']}: {facts['cpu']}, {facts['cores']} "
         f"cores, kernel {facts['kernel']}, {facts['compiler']}, {facts['python']}.",
         "Medians, both sides by turns; spreads, targets and notes are in "
-        f"[{result.relative_to(ROOT)}]({result.relative_to(ROOT).with_suffix('.md')}).",
+        f"[{result.relative_to(ROOT).with_suffix('.md')}]({result.relative_to(ROOT).with_suffix('.md')}).",
     ]
     for table in data["tables"]:
         rows = [

@@ -63,7 +63,7 @@ if [ "$what" = test ]; then
     have clang-tidy-14 || have clang-tidy || need clang-tidy
     # ThreadSanitizer's library for clang: a package of its own on Debian, part of clang on older Ubuntu.
     clang=$(command -v clang-14 || command -v clang || true)
-    if [ -z "$clang" ] || [ -z "$(find "$("$clang" -print-resource-dir)/lib/" -name 'libclang_rt.tsan*')" ]; then
+    if [ -z "$clang" ] || [ -z "$(find "$("$clang" -print-resource-dir)/lib/" -name 'libclang_rt.tsan*' 2>/dev/null)" ]; then
         want libclang-rt-dev
     fi
     have mpirun || need openmpi-bin

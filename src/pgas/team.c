@@ -211,6 +211,31 @@ done:
     return rc;
 }
 
+static struct offer make_offer(struct rs_job *job)
+{
+    struct rs_slot state = {0};
+    int slot = slot_take(&job->teams, &state);
+    struct offer offer = {slot < 0 ? -2 : slot, 0, state.sequence, state.stream_sequence};
+    pthread_mutex_lock(&job->teams.lock);
+    offer.next_id = job->teams.next_id;
+    pthread_mutex_unlock(&job->teams.lock);
+    return offer;
+}
+
+/* A slot stays taken until all members have left its team. Now that all have come here, more may have: who
+ * has none tries once more. All see the same offers, so all agree on that. */
+static int offer_again(struct rs_team *parent, const struct rs_signature *signature, struct offer *mine,
+                       struct offer *offers)
+{
+    bool lacking = false;
+    for (int i = 0; i < parent->n_pes; i++) lacking |= offers[i].slot == -2;
+    if (!lacking) return 0;
+    if (mine->slot == -2) *mine = make_offer(parent->job);
+    struct rs_signature phase = *signature;
+    phase.kind = RS_KIND_PHASE;
+    return rs_collective_exchange(parent, &phase, mine, sizeof *mine, offers);
+}
+
 int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, int size,
                   struct rs_team **team_out)
 {
@@ -219,14 +244,7 @@ int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, 
     struct offer mine = {.slot = -1};
     bool member = false;
     for (int i = 0; valid && i < size; i++) member |= start + i * stride == parent->my_pe;
-    if (member) {
-        struct rs_slot state = {0};
-        int slot = slot_take(&job->teams, &state);
-        mine = (struct offer){slot < 0 ? -2 : slot, 0, state.sequence, state.stream_sequence};
-        pthread_mutex_lock(&job->teams.lock);
-        mine.next_id = job->teams.next_id;
-        pthread_mutex_unlock(&job->teams.lock);
-    }
+    if (member) mine = make_offer(job);
     struct rs_signature signature = {
         call,
         RS_KIND_SPLIT,
@@ -235,6 +253,7 @@ int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, 
     struct offer *offers = malloc((size_t)parent->n_pes * sizeof *offers);
     int rc = offers ? rs_collective_exchange(parent, &signature, &mine, sizeof mine, offers)
                     : rs_fail(RS_E_NOMEM, "no memory to split a team of %d PEs", parent->n_pes);
+    if (rc == 0) rc = offer_again(parent, &signature, &mine, offers);
     if (rc == 0 && !valid) /* after the exchange: so a PE with other arguments is found out */
         rc = rs_fail(RS_E_ARG, "start %d, stride %d, size %d leave the parent's %d PEs", start, stride, size,
                      parent->n_pes);

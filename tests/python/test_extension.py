@@ -528,8 +528,8 @@ def test_keyboard_interrupt_ends_a_wait() -> None:
         word = r.rocshmem_calloc(1, 8)
         stream = r.rocshmemx_stream_create()
         r.rocshmem_signal_wait_until_on_stream(word, r.ROCSHMEM_CMP_EQ, 1, stream)
-        print("waiting", flush=True)
         try:
+            print("waiting", flush=True)
             r.rocshmemx_stream_synchronize(stream)
         except KeyboardInterrupt:
             print("interrupted")

@@ -4,6 +4,7 @@
  * sanitizer too.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -170,6 +173,120 @@ static void the_dump_says_what_is_waited_for(void **state)
     rs_board_release_note(&boards[1], note);
 }
 
+/* Details of equal letters: a torn one would have two. */
+static void write_or_dump(int number, void *arg)
+{
+    _Atomic bool *over = arg;
+    char detail[RS_NOTE_DETAIL_NBYTES] = {0}, text[20000];
+    if (number == 0) {
+        struct rs_note *note = rs_board_claim_note(&boards[0], NULL);
+        CHECK(note);
+        rs_note_enter(note, RS_CALL_QUIET);
+        for (int i = 0; !atomic_load(over); i++) {
+            memset(detail, 'A' + i % 26, sizeof detail - 1);
+            rs_note_detail(note, 1, detail);
+        }
+        rs_board_release_note(&boards[0], note);
+        return;
+    }
+    int n_seen = 0;
+    for (int i = 0; i < 500 || (n_seen < 20 && i < 20000); i++) {
+        pes_text_of(dump, NULL, text, sizeof text);
+        const char *at = strstr(text, " s: ");
+        if (!at) continue; /* it kept changing */
+        n_seen++;
+        CHECK(strspn(at + 4, (char[]){at[4], 0}) == RS_NOTE_DETAIL_NBYTES - 1 && at[4] >= 'A');
+    }
+    CHECK(n_seen > 0);
+    atomic_store(over, true);
+}
+
+static void a_detail_that_is_being_written_is_whole_or_absent_in_the_dump(void **state)
+{
+    (void)state;
+    _Atomic bool over = false;
+    pes_threads(2, write_or_dump, &over);
+}
+
+/* --- processes: these boards lie in shared memory --- */
+
+static struct rs_board shared_board(void *shared, int local)
+{
+    struct rs_board board;
+    CHECK(rs_board_attach(&board, shared, 2, local, 2) == 0);
+    return board;
+}
+
+/* Be PE 1 in a process of its own, until killed, or leave properly. */
+static pid_t start_peer(void *shared, bool leaves)
+{
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid > 0) return pid;
+    struct rs_board board = shared_board(shared, 1);
+    struct rs_note *note = rs_board_claim_note(&board, NULL);
+    rs_note_enter(note, RS_CALL_BARRIER_ALL);
+    rs_board_arrive(&board, 1);
+    if (leaves) {
+        rs_board_leave(&board);
+        _exit(0);
+    }
+    for (;;) pause();
+}
+
+/* What looking gives, until it gives something or enough looks were made. */
+static int look_for_a_while(struct rs_board *board)
+{
+    int rc = 0;
+    for (int i = 0; i < 10 && rc == 0; i++) {
+        rs_wait_sleep_ns(11000000); /* longer than from one look to the next */
+        rc = rs_board_look(board, rs_os_now_ns());
+    }
+    return rc;
+}
+
+static void a_killed_process_is_found_and_named(void **state)
+{
+    (void)state;
+    for (int seen_alive = 0; seen_alive < 2; seen_alive++) { /* its descriptor is opened before, or after */
+        size_t nbytes = rs_board_nbytes(2, 2);
+        void *shared = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(shared, MAP_FAILED);
+        struct rs_board board = shared_board(shared, 0);
+        rs_board_arrive(&board, 0);
+        pid_t pid = start_peer(shared, false);
+        while (atomic_load(&board.vitals[1].state) != RS_PE_RUNNING) rs_wait_sleep_ns(1000000);
+        if (seen_alive) assert_int_equal(look_for_a_while(&board), 0);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        assert_int_equal(look_for_a_while(&board), RS_E_PEER);
+        char text[128];
+        snprintf(text, sizeof text,
+                 "PE 1 (pid %d) died or exited without rocshmem_finalize; it was in rocshmem_barrier_all",
+                 (int)pid);
+        assert_non_null(strstr(rs_error_slot()->text, text));
+        assert_int_equal(rs_error_slot()->pe, 1);
+        rs_board_close(&board);
+        munmap(shared, nbytes);
+    }
+}
+
+static void a_process_that_left_properly_is_not_missed(void **state)
+{
+    (void)state;
+    size_t nbytes = rs_board_nbytes(2, 2);
+    void *shared = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(shared, MAP_FAILED);
+    struct rs_board board = shared_board(shared, 0);
+    rs_board_arrive(&board, 0);
+    pid_t pid = start_peer(shared, true);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(atomic_load(&board.vitals[1].state), RS_PE_GONE);
+    assert_int_equal(look_for_a_while(&board), 0);
+    rs_board_close(&board);
+    munmap(shared, nbytes);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -181,6 +298,9 @@ int main(void)
         TEST(a_dump_while_threads_come_and_go_is_well_formed),
         TEST(more_threads_than_notes_get_the_spare_one),
         TEST(the_dump_says_what_is_waited_for),
+        TEST(a_detail_that_is_being_written_is_whole_or_absent_in_the_dump),
+        cmocka_unit_test(a_killed_process_is_found_and_named),
+        cmocka_unit_test(a_process_that_left_properly_is_not_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

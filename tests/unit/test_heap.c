@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -208,6 +209,71 @@ static void wrong_addresses_and_sizes_are_worded(void **state)
     run(2, wrong);
 }
 
+/* More drops at one time than the log has entries: they go through it in turn. */
+static void more_drops_than_the_log_holds(struct rs_job *job, void *arg)
+{
+    enum { N = RS_DROP_LOG + 100 };
+    void **blocks = (void **)arg + (size_t)job->my_pe * N;
+    settle(job);
+    for (int i = 0; i < N; i++) CHECK(rs_heap_alloc(&job->heap, 1, 8, &blocks[i]) == 0);
+    CHECK(used(job) == (size_t)N * RS_HEAP_ALIGN);
+    for (int i = 0; i < N; i++) {
+        uint64_t offset;
+        CHECK(rs_heap_free(&job->heap, blocks[i], &offset) == 0);
+    }
+    settle(job);
+    CHECK(used(job) == 100 * RS_HEAP_ALIGN); /* the log is full */
+    for (int i = 0; i < 3; i++) settle(job);
+    CHECK(used(job) == 0);
+    CHECK(job->heap.blocks.n == 1);
+}
+
+static void drops_wait_for_room_in_the_log(void **state)
+{
+    (void)state;
+    struct pes pes;
+    void **blocks = calloc(2 * (RS_DROP_LOG + 100), sizeof *blocks);
+    assert_non_null(blocks);
+    pes_create(&pes, 2, 2, (size_t)4 << 20);
+    pes_run(&pes, more_drops_than_the_log_holds, blocks);
+    pes_destroy(&pes);
+    free(blocks);
+}
+
+static int n_unmapped;
+
+static void count_unmap(void *base, size_t nbytes, int n_local)
+{
+    (void)base;
+    n_unmapped += nbytes == 4096 && n_local == 1;
+}
+
+static void the_last_hold_unmaps_the_window_after_the_heap_is_gone(void **state)
+{
+    (void)state;
+    const struct rs_device_ops ops = {.windows_unmap = count_unmap};
+    static unsigned char memory[4096];
+    struct rs_window *window;
+    struct rs_heap heap;
+    struct rs_hold *holds[2];
+    void *p;
+    n_unmapped = 0;
+    assert_int_equal(rs_window_create(&window, &ops, memory, 4096, 1), 0);
+    assert_int_equal(rs_heap_init(&heap, window, 0, 4096, NULL, 1, 0), 0);
+    rs_heap_make_current(&heap);
+    assert_int_equal(rs_heap_alloc(&heap, 1000, 8, &p), 0);
+    for (int i = 0; i < 2; i++) assert_int_equal(rs_hold_create(&heap, p, &holds[i]), 0);
+    assert_int_equal(rs_hold_create(&heap, memory + 2000, &holds[0]), RS_E_ARG); /* holds[0] is as it was */
+    rs_heap_make_current(NULL);
+    rs_heap_fini(&heap);
+    rs_heap_fini(&heap); /* zeroed is fine */
+    assert_int_equal(n_unmapped, 0);
+    rs_hold_destroy(holds[0]);
+    assert_int_equal(n_unmapped, 0);
+    rs_hold_destroy(holds[1]);
+    assert_int_equal(n_unmapped, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +282,8 @@ int main(void)
         cmocka_unit_test(a_block_is_released_when_the_last_pe_has_dropped_it),
         cmocka_unit_test(drops_in_any_order_are_released_together),
         cmocka_unit_test(wrong_addresses_and_sizes_are_worded),
+        cmocka_unit_test(drops_wait_for_room_in_the_log),
+        cmocka_unit_test(the_last_hold_unmaps_the_window_after_the_heap_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -350,6 +350,9 @@ int rs_streams_remove(struct rs_streams *streams, void *handle)
         (void)rs_wait_pause(&wait);
         pthread_mutex_lock(&streams->lock);
     }
+    /* Work may be left when the synchronize was interrupted: the worker is not to look for it any more. */
+    if (stream && atomic_load_explicit(&stream->state, memory_order_acquire) == QUEUED)
+        atomic_fetch_sub_explicit(&streams->n_queued, 1, memory_order_relaxed);
     pthread_mutex_unlock(&streams->lock);
     if (!stream) return rs_fail(RS_E_ARG, "stream %p was destroyed by another thread", handle);
     stream_drop(stream);

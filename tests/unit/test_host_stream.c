@@ -2,6 +2,7 @@
  *
  * Host streams by themselves: order, parking, failure, many threads. Run under the thread sanitizer too.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -238,6 +239,79 @@ static void destroy_tells_the_calls_that_are_left(void **state)
     assert_int_equal(atomic_load(&n_told), 5);
 }
 
+/* --- a watch that ends waits --- */
+
+struct watcher {
+    pthread_t self; /* whose waits end by status */
+    _Atomic int status, n_of_worker;
+};
+
+static int on_tick(void *arg, uint64_t waited_ns, int first)
+{
+    struct watcher *watcher = arg;
+    (void)waited_ns;
+    (void)first;
+    bool worker = !pthread_equal(pthread_self(), watcher->self);
+    if (worker) atomic_fetch_add(&watcher->n_of_worker, 1);
+    int status = atomic_load(&watcher->status);
+    if (status == 0 || (worker && status == RS_E_INTERRUPTED)) return 0;
+    return rs_fail(status, "the watch says so");
+}
+
+/* On streams of its own, behind a wait that is never satisfied. */
+static void with_watch(void (*body)(struct watcher *, void *stream))
+{
+    struct watcher watcher = {.self = pthread_self()};
+    struct rs_watch watch = {.tick = on_tick, .arg = &watcher};
+    struct rs_streams *kept = streams;
+    uint64_t never = 0;
+    assert_int_equal(rs_streams_create(&streams, &watch, INLINE_NBYTES), 0);
+    void *stream = new_stream();
+    assert_int_equal(operation(stream, RS_MEMOP_WAIT, ROCSHMEM_CMP_EQ, &never, 1), 0);
+    atomic_store(&n_told, 0);
+    assert_int_equal(call(stream, counts, NULL), 0);
+    body(&watcher, stream);
+    rs_streams_destroy(streams);
+    streams = kept;
+}
+
+static void broken_while_parked(struct watcher *watcher, void *stream)
+{
+    assert_int_equal(rs_streams_query(streams, stream), 0);
+    atomic_store(&watcher->status, RS_E_BROKEN);
+    while (rs_streams_query(streams, stream) == 0) rs_wait_sleep_ns(1000000); /* the worker ends it */
+    assert_int_equal(atomic_load(&n_told), 1);
+    assert_int_equal(rs_streams_synchronize(streams, stream), RS_E_BROKEN);
+    assert_non_null(strstr(rs_error_slot()->text, "the watch says so"));
+    assert_int_equal(rs_streams_synchronize(streams, stream), 0); /* told once */
+}
+
+static void a_parked_stream_ends_when_the_job_is_broken(void **state)
+{
+    (void)state;
+    with_watch(broken_while_parked);
+}
+
+static void interrupted_while_parked(struct watcher *watcher, void *stream)
+{
+    atomic_store(&watcher->status, RS_E_INTERRUPTED);
+    assert_int_equal(rs_streams_synchronize(streams, stream), RS_E_INTERRUPTED);
+    assert_int_equal(rs_streams_query(streams, stream), 0); /* the work goes on */
+    assert_int_equal(atomic_load(&n_told), 0);
+    assert_int_equal(rs_streams_remove(streams, stream), RS_E_INTERRUPTED);
+    assert_int_equal(atomic_load(&n_told), 1);
+    rs_wait_sleep_ns(20000000);
+    int before = atomic_load(&watcher->n_of_worker);
+    rs_wait_sleep_ns(100000000);
+    assert_int_equal(atomic_load(&watcher->n_of_worker), before); /* it waits for nothing any more */
+}
+
+static void after_an_interrupted_remove_the_worker_rests(void **state)
+{
+    (void)state;
+    with_watch(interrupted_while_parked);
+}
+
 /* --- threads --- */
 
 struct shared {
@@ -306,6 +380,8 @@ int main(void)
         cmocka_unit_test(a_failed_call_takes_what_is_behind_it_along_and_is_told_once),
         cmocka_unit_test(an_unknown_stream_and_the_default_one_are_not_removed),
         cmocka_unit_test(destroy_tells_the_calls_that_are_left),
+        cmocka_unit_test(a_parked_stream_ends_when_the_job_is_broken),
+        cmocka_unit_test(after_an_interrupted_remove_the_worker_rests),
         cmocka_unit_test(work_that_threads_push_runs_one_piece_at_a_time),
         cmocka_unit_test(threads_make_and_remove_streams_at_the_same_time),
     };

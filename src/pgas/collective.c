@@ -57,7 +57,7 @@ static void describe(const void *arg, char *out, size_t nbytes)
     char call[128] = "";
     struct rs_signature mine;
     if (called_by(team, team->my_pe, step->sequence, &mine)) rs_signature_format(&mine, call, sizeof call);
-    int n = snprintf(out, nbytes, "%s #%" PRIu64 ", waits for PE", call, step->sequence);
+    int n = snprintf(out, nbytes, "%s #%" PRIu64 ", waits for PE", call, step->sequence - team->base);
     for (int i = 0; i < team->n_pes; i++) {
         const struct rs_line *line = &team->posts[i]->lines[step->sequence % RS_RING];
         if (i == team->my_pe || atomic_load_explicit(&line->sequence, memory_order_relaxed) >= step->sequence)
@@ -104,13 +104,14 @@ static void post(const struct step *step, const void *payload, size_t nbytes)
     atomic_store_explicit(&line->sequence, step->sequence, memory_order_release);
 }
 
-/* Histories differ from member i's: find the first call that differs among those that are still noted, and
- * break the job. */
+/* Histories differ from member i's: find the first call of this team that differs among those that are still
+ * noted, and break the job. */
 static int mismatch(const struct step *step, int i)
 {
     const struct rs_team *team = step->team;
     struct rs_signature mine = {0}, theirs = {0}, a, b;
     uint64_t first = step->sequence > RS_RING - 2 ? step->sequence - (RS_RING - 2) : 1, at = step->sequence;
+    if (first <= team->base) first = team->base + 1; /* before: other teams, which had these slots */
     for (uint64_t s = first; s <= step->sequence; s++) {
         if (!called_by(team, team->my_pe, s, &a) || !called_by(team, i, s, &b)) continue;
         at = s;
@@ -126,7 +127,7 @@ static int mismatch(const struct step *step, int i)
     snprintf(text, sizeof text,
              "collective calls differ: PE %d called %s while PE %d called %s (collective #%" PRIu64
              " of the team); all members must make the same calls in the same order",
-             team->pes[team->my_pe], ours, team->pes[i], other, at);
+             team->pes[team->my_pe], ours, team->pes[i], other, at - team->base);
     rs_board_abort(&step->job->board, RS_E_MISMATCH, team->pes[i], name, text);
     return rs_board_broken(&step->job->board);
 }

@@ -90,6 +90,9 @@ int rs_stream_alltoall(struct rs_team *team, const struct rs_signature *signatur
                        const void *source, size_t nbytes, void *stream);
 int rs_stream_broadcast(struct rs_team *team, const struct rs_signature *signature, void *dest,
                         const void *source, size_t nbytes, int root, void *stream);
+/* Is every operation that was enqueued complete here? Then no member writes this PE's flags of the team any
+ * more. For a team that nobody enqueues for. */
+bool rs_stream_all_complete(const struct rs_team *team);
 /* 64-bit words of flags that one team of n members needs on each of them. */
 static inline size_t rs_stream_flag_words(int n_pes)
 {

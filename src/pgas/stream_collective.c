@@ -35,6 +35,14 @@ static uint64_t *complete_word(const struct rs_team *team, uint64_t e)
     return team->flags[team->my_pe] + RS_STREAM_RING * 2 * (size_t)team->n_pes + e % RS_STREAM_RING;
 }
 
+bool rs_stream_all_complete(const struct rs_team *team)
+{
+    uint64_t e = team->stream_sequence;
+    for (int k = 0; k < RS_STREAM_RING && e > team->stream_base; k++, e--)
+        if (__atomic_load_n(complete_word(team, e), __ATOMIC_ACQUIRE) < e) return false;
+    return true;
+}
+
 /* What travels with one operation to its calls on the stream. */
 struct op {
     struct rs_team *team; /* one reference */
@@ -77,7 +85,7 @@ static int check_on_stream(void *arg, bool failed)
         snprintf(text, sizeof text,
                  "collective calls differ: PE %d called %s while PE %d called %s (stream collective #%" PRIu64
                  " of the team); all members must make the same calls in the same order",
-                 team->pes[team->my_pe], ours, team->pes[i], other, op->e);
+                 team->pes[team->my_pe], ours, team->pes[i], other, op->e - team->stream_base);
         rs_board_abort(&team->job->board, RS_E_MISMATCH, team->pes[i], name, text);
         rc = rs_board_broken(&team->job->board);
     }

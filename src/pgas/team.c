@@ -115,11 +115,13 @@ int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_
 /* --- slots
  * ---------------------------------------------------------------------------------------------------- */
 
-/* Under the lock. A slot whose team all members have left is free again. */
+/* Under the lock. A slot whose team all members have left is free again, when no member will write its flags:
+ * a later team of another size has other words there, and a late write would take one of them back. */
 static void reclaim_locked(struct rs_slot *slot)
 {
     struct rs_team *team = slot->leaving;
-    if (!team || team->refs > 1 || !rs_collective_all_left(team, team->sequence)) return;
+    if (!team || team->refs > 1) return;
+    if (!rs_collective_all_left(team, team->sequence) || !rs_stream_all_complete(team)) return;
     slot->sequence = team->sequence;
     slot->stream_sequence = team->stream_sequence;
     slot->leaving = NULL;
@@ -199,7 +201,7 @@ static int split_finish(struct rs_team *parent, const struct offer *offers, int 
     if (offers[parent->my_pe].slot < 0) goto done;
     rc = team_make(job, most.next_id, members, slots, size, team_out);
     if (rc < 0) goto done;
-    (*team_out)->sequence = most.sequence;
+    (*team_out)->sequence = (*team_out)->base = most.sequence;
     (*team_out)->stream_sequence = (*team_out)->stream_base = most.stream_sequence;
     pthread_mutex_lock(&job->teams.lock);
     if (job->teams.next_id <= most.next_id) job->teams.next_id = most.next_id + 1;

@@ -33,7 +33,8 @@ struct rs_team {
 
     /* Host collectives. One thread at a time: busy. All else here is that thread's. */
     _Atomic uint32_t busy; /* W/R: threads of this PE; exchange acquire, store release */
-    uint64_t sequence;     /* steps so far */
+    uint64_t sequence;     /* steps so far, those of earlier teams in the slot included */
+    uint64_t base;         /* where it started; constant */
     uint64_t history;      /* mixed from the signatures of all steps so far */
     uint32_t unsynced;     /* steps since all members were last known to have arrived */
 
@@ -52,7 +53,7 @@ struct rs_team {
 struct rs_slot {
     bool used;
     /* Set when the team was destroyed here: the slot may be used again when every member has posted the
-     * leaving step too. */
+     * leaving step too, and the stream work of the team is over here. */
     struct rs_team *leaving;            /* owned */
     uint64_t sequence, stream_sequence; /* where the last team in it stopped: a later one starts above */
 };

@@ -307,6 +307,39 @@ static void a_mismatch_is_found_by_everyone_and_names_both_calls(void **state)
         }
 }
 
+/* The slots that PE 0 and 2 have for their team were in teams with other calls before. */
+static void differ_in_a_later_team(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    struct rs_team *teams[2] = {NULL, NULL}, *later = NULL;
+    for (int k = 0; k < 2; k++)
+        CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, k, 1, 2, &teams[k]) == 0);
+    for (int i = 0; i < 5; i++) {
+        if (teams[0]) CHECK(barrier(teams[0]) == 0);
+        if (teams[1]) CHECK(fcollect(teams[1], pes_at(job, DEST), pes_at(job, SOURCE), 4) == 0);
+    }
+    for (int k = 0; k < 2; k++)
+        if (teams[k]) rs_team_destroy(teams[k]);
+    CHECK(barrier(job->world) == 0);
+    CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, 0, 2, 2, &later) == 0);
+    if (!later) return;
+    CHECK(later->slot == 2 && later->sequence > 5);
+    CHECK(barrier(later) == 0);
+    CHECK(alltoall(later, pes_at(job, DEST), pes_at(job, SOURCE), job->my_pe ? 2 : 3) == RS_E_MISMATCH);
+    CHECK(strstr(rs_error_slot()->text, "rocshmem_alltoallmem(team 4, 2 bytes)"));
+    CHECK(strstr(rs_error_slot()->text, "rocshmem_alltoallmem(team 4, 3 bytes)"));
+    CHECK(strstr(rs_error_slot()->text, "(collective #2 of the team)"));
+}
+
+static void a_mismatch_in_a_later_team_does_not_name_calls_of_earlier_ones(void **state)
+{
+    (void)state;
+    struct pes pes;
+    pes_create(&pes, 3, 6, HEAP);
+    pes_run(&pes, differ_in_a_later_team, NULL);
+    pes_destroy(&pes);
+}
+
 static void one_stays_away(struct rs_job *job, void *arg)
 {
     (void)arg;
@@ -406,6 +439,7 @@ int main(void)
         cmocka_unit_test(a_large_reduction_is_right_in_place_and_not),
         cmocka_unit_test(signed_overflow_in_a_sum_wraps),
         cmocka_unit_test(a_mismatch_is_found_by_everyone_and_names_both_calls),
+        cmocka_unit_test(a_mismatch_in_a_later_team_does_not_name_calls_of_earlier_ones),
         cmocka_unit_test(who_is_waited_for_is_said_when_time_is_out),
         cmocka_unit_test(twenty_thousand_mixed_steps_of_two_teams_agree),
     };

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Collectives in the order of streams: two streams, one team, PEs as threads, with delays on the host and on
+ * the streams.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/status.h"
+#include "pes.h"
+#include "pgas/collective.h"
+
+#define HEAP ((size_t)1 << 20)
+#define OPERATIONS 24          /* between two synchronizes: three times the ring */
+#define ROOM ((size_t)1 << 12) /* of one operation's source, and of its dest */
+
+static void run(int n, void (*body)(struct rs_job *, void *), void *arg)
+{
+    struct pes pes;
+    pes_create(&pes, n, 4, HEAP);
+    pes_run(&pes, body, arg);
+    pes_destroy(&pes);
+}
+
+static int barrier(struct rs_team *team, void *stream)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_BARRIER_ON_STREAM, RS_KIND_BARRIER, 0, 0, 0);
+    return rs_stream_barrier(team, &s, stream);
+}
+static int alltoall(struct rs_team *team, void *dest, const void *source, size_t n, void *stream)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_ALLTOALLMEM_ON_STREAM, RS_KIND_ALLTOALL, n, 0, 0);
+    return rs_stream_alltoall(team, &s, dest, source, n, stream);
+}
+static int broadcast(struct rs_team *team, void *dest, const void *source, size_t n, int root, void *stream)
+{
+    struct rs_signature s =
+        pes_call(team, RS_CALL_BROADCASTMEM_ON_STREAM, RS_KIND_BROADCAST, n, (uint64_t)root, 0);
+    return rs_stream_broadcast(team, &s, dest, source, n, root, stream);
+}
+static void wait_on_stream(struct rs_job *job, void *stream, uint64_t *word, uint64_t value)
+{
+    struct rs_memop op = {.kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_GE, .word = word, .value = value};
+    CHECK(job->device.ops->batch(&job->device, stream, &op, 1) == 0);
+}
+static void *new_stream(struct rs_job *job)
+{
+    void *stream = NULL;
+    CHECK(job->device.ops->stream_create(&job->device, &stream) == 0);
+    return stream;
+}
+static void synchronize(struct rs_job *job, void *stream)
+{
+    CHECK(job->device.ops->synchronize(&job->device, stream) == 0);
+}
+
+/* --- everything mixed --- */
+
+static unsigned char byte_of(int round, int k, int from, int to)
+{
+    return (unsigned char)(round * 97 + k * 13 + from * 5 + to * 3);
+}
+
+static size_t block_nbytes(uint64_t what)
+{
+    return what >> 8 & 1 ? 8 : 500;
+}
+
+static void enqueue(struct rs_job *job, int round, int k, uint64_t what, void *stream)
+{
+    unsigned char *source = pes_at(job, (size_t)k * 2 * ROOM), *dest = source + ROOM;
+    size_t n = block_nbytes(what);
+    int root = (int)((what >> 16) % (uint64_t)job->n_pes);
+    memset(dest, 0, ROOM);
+    for (int to = 0; to < job->n_pes; to++)
+        memset(source + (size_t)to * n, byte_of(round, k, job->my_pe, to), n);
+    switch (what % 3) {
+    case 0:
+        CHECK(barrier(job->world, stream) == 0);
+        return;
+    case 1:
+        CHECK(alltoall(job->world, dest, source, n, stream) == 0);
+        return;
+    default:
+        CHECK(broadcast(job->world, dest, source, n, root, stream) == 0);
+    }
+}
+
+static void is_right(struct rs_job *job, int round, int k, uint64_t what)
+{
+    const unsigned char *dest = pes_at(job, (size_t)k * 2 * ROOM) + ROOM;
+    size_t n = block_nbytes(what);
+    int root = (int)((what >> 16) % (uint64_t)job->n_pes);
+    for (int from = 0; what % 3 == 1 && from < job->n_pes; from++)
+        for (size_t i = 0; i < n; i++)
+            CHECK(dest[(size_t)from * n + i] == byte_of(round, k, from, job->my_pe));
+    for (size_t i = 0; what % 3 == 2 && i < n; i++) CHECK(dest[i] == byte_of(round, k, root, 0));
+    for (size_t i = what % 3 == 1 ? n * (size_t)job->n_pes : what % 3 == 2 ? n : 0; i < ROOM; i++)
+        CHECK(dest[i] == 0);
+}
+
+static void mixture(struct rs_job *job, void *arg)
+{
+    int rounds = *(const int *)arg;
+    uint64_t all = 7, mine = 100 + (uint64_t)job->my_pe, whats[OPERATIONS], gate = 0, opened = 0;
+    void *streams[2] = {new_stream(job), new_stream(job)};
+    for (int round = 0; round < rounds; round++) {
+        for (int k = 0; k < OPERATIONS; k++) {
+            whats[k] =
+                pes_random(&all); /* the operations are the same on all PEs, and so are their streams */
+            uint64_t delay = pes_random(&mine);
+            void *stream = streams[whats[k] >> 40 & 1];
+            if (delay % 16 == 0) wait_on_stream(job, stream, &gate, ++opened);
+            if (delay % 16 == 1) rs_wait_sleep_ns(delay >> 8 & 0x1ffff);
+            if (delay % 4 == 2) __atomic_store_n(&gate, opened, __ATOMIC_RELEASE);
+            enqueue(job, round, k, whats[k], stream);
+        }
+        __atomic_store_n(&gate, opened, __ATOMIC_RELEASE);
+        synchronize(job, streams[round % 2]);
+        synchronize(job, streams[1 - round % 2]);
+        for (int k = 0; k < OPERATIONS; k++) is_right(job, round, k, whats[k]);
+    }
+    for (int i = 0; i < 2; i++) CHECK(job->device.ops->stream_destroy(&job->device, streams[i]) == 0);
+}
+
+static void operations_of_one_team_on_two_streams_give_the_right_bytes(void **state)
+{
+    (void)state;
+    int many = 60, few = 12;
+    run(1, mixture, &many);
+    run(2, mixture, &many);
+    run(3, mixture, &many);
+    run(8, mixture, &few);
+}
+
+/* --- one by one --- */
+
+static void parked(struct rs_job *job, void *arg)
+{
+    _Atomic int *n_through = arg;
+    uint64_t gate = 0;
+    void *stream = new_stream(job);
+    if (job->my_pe == 0) wait_on_stream(job, stream, &gate, 1);
+    for (int i = 0; i < 5 * RS_STREAM_RING; i++)
+        CHECK(barrier(job->world, stream) == 0); /* returns at once */
+    if (job->my_pe == 0) {
+        CHECK(job->device.ops->query(&job->device, stream) == 0);
+        rs_wait_sleep_ns(3000000);
+        CHECK(atomic_load(n_through) == 0); /* nobody passes without us */
+        __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
+    }
+    synchronize(job, stream);
+    atomic_fetch_add(n_through, 1);
+}
+
+static void many_barriers_behind_a_parked_stream_return_at_once(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 5; n += 3) {
+        _Atomic int n_through = 0;
+        run(n, parked, &n_through);
+        assert_int_equal(n_through, n);
+    }
+}
+
+static void in_place(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    unsigned char *both = pes_at(job, 0);
+    for (int root = 0; root < job->n_pes; root++) {
+        memset(both, job->my_pe == root ? 50 + root : 1, 300);
+        CHECK(broadcast(job->world, both, both, 300, root, NULL) == 0);
+        synchronize(job, NULL);
+        for (int i = 0; i < 300; i++) CHECK(both[i] == 50 + root);
+    }
+}
+
+static void a_broadcast_may_be_in_place(void **state)
+{
+    (void)state;
+    run(1, in_place, NULL);
+    run(4, in_place, NULL);
+}
+
+static void different(struct rs_job *job, void *arg)
+{
+    _Atomic int *n_told = arg;
+    size_t n = job->my_pe == 1 ? 16 : 8;
+    for (int i = 0; i < 3; i++) CHECK(barrier(job->world, NULL) == 0);
+    int rc = broadcast(job->world, pes_at(job, ROOM), pes_at(job, 0), n, 0, NULL);
+    if (rc == 0) rc = job->device.ops->synchronize(&job->device, NULL);
+    CHECK(rc == RS_E_MISMATCH);
+    CHECK(strstr(rs_error_slot()->text, "rocshmem_broadcastmem_on_stream(team world, 16 bytes, root 0)"));
+    CHECK(strstr(rs_error_slot()->text, "rocshmem_broadcastmem_on_stream(team world, 8 bytes, root 0)"));
+    CHECK(strstr(rs_error_slot()->text, "(stream collective #4 of the team)"));
+    CHECK(barrier(job->world, NULL) == RS_E_MISMATCH); /* it stays broken */
+    atomic_fetch_add(n_told, 1);
+}
+
+static void a_mismatch_on_a_stream_is_told_to_everyone(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 4; n += 2) {
+        _Atomic int n_told = 0;
+        run(n, different, &n_told);
+        assert_int_equal(n_told, n);
+    }
+}
+
+static void unknown_stream(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    if (job->my_pe == 0) {
+        CHECK(barrier(job->world, (void *)(uintptr_t)12345) == RS_E_ARG);
+        CHECK(!rs_board_is_broken(&job->board)); /* nothing was enqueued: the job goes on */
+    }
+    CHECK(barrier(job->world, NULL) == 0);
+    synchronize(job, NULL);
+}
+
+static void an_unknown_stream_leaves_the_job_as_it_was(void **state)
+{
+    (void)state;
+    run(3, unknown_stream, NULL);
+}
+
+/* --- a team that is left while its work goes on --- */
+
+static uint64_t pulls_may_go_on;
+
+static int slow_get(const struct rs_route *route, void *stream, void *dest, const void *source, size_t nbytes)
+{
+    struct rs_memop op = {
+        .kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_EQ, .word = &pulls_may_go_on, .value = 1};
+    RS_TRY(route->device->ops->batch(route->device, stream, &op, 1));
+    return rs_transport_direct.get_on_stream(route, stream, dest, source, nbytes);
+}
+
+/* The last PE pulls late: its second phase, and so its words in the flags of the others, are still to come.
+ */
+static void leave_early(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    struct rs_transport_ops slow = rs_transport_direct;
+    struct rs_team *team = NULL, *next = NULL;
+    struct rs_signature s = pes_call(job->world, RS_CALL_BARRIER, RS_KIND_BARRIER, 0, 0, 0);
+    slow.get_on_stream = slow_get;
+    for (int i = 0; job->my_pe == job->n_pes - 1 && i < job->n_pes; i++) job->routes[i].ops = &slow;
+    CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, 0, 1, job->n_pes, &team) == 0);
+    int slot = team->slot;
+    memset(pes_at(job, 0), job->my_pe + 1, 1000);
+    CHECK(alltoall(team, pes_at(job, ROOM), pes_at(job, 0), 100, NULL) == 0);
+    rs_team_destroy(team);
+    rs_wait_sleep_ns(20000000); /* the first phase, and what follows it at once, is over: most likely */
+    CHECK(rs_collective_barrier(job->world, &s) == 0);
+    CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, 0, 1, 2, &next) == 0);
+    if (next) {
+        CHECK(next->slot != slot); /* other words for other sizes: the late ones would overwrite them */
+        for (int i = 0; i < 3; i++) CHECK(barrier(next, NULL) == 0);
+    }
+    CHECK(rs_collective_barrier(job->world, &s) == 0);
+    if (job->my_pe == 0) __atomic_store_n(&pulls_may_go_on, 1, __ATOMIC_RELEASE);
+    synchronize(job, NULL);
+    for (int from = 0; from < job->n_pes; from++)
+        for (int k = 0; k < 100; k++) CHECK(pes_at(job, ROOM)[from * 100 + k] == from + 1);
+    CHECK(rs_collective_barrier(job->world, &s) == 0);
+    if (next) rs_team_destroy(next);
+    CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, 0, 1, job->n_pes, &team) == 0);
+    CHECK(team->slot == slot); /* now it is free */
+    rs_team_destroy(team);
+    CHECK(rs_collective_barrier(job->world, &s) == 0);
+}
+
+static void a_slot_is_not_used_again_before_the_stream_work_of_its_team_is_over(void **state)
+{
+    (void)state;
+    pulls_may_go_on = 0;
+    run(3, leave_early, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations_of_one_team_on_two_streams_give_the_right_bytes),
+        cmocka_unit_test(many_barriers_behind_a_parked_stream_return_at_once),
+        cmocka_unit_test(a_broadcast_may_be_in_place),
+        cmocka_unit_test(a_mismatch_on_a_stream_is_told_to_everyone),
+        cmocka_unit_test(an_unknown_stream_leaves_the_job_as_it_was),
+        cmocka_unit_test(a_slot_is_not_used_again_before_the_stream_work_of_its_team_is_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

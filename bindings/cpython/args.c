@@ -247,8 +247,11 @@ static void remember(PyObject *module, const struct signature *sig, Py_ssize_t n
 {
 #ifndef Py_GIL_DISABLED
     struct known_names *known = known_place(module, names);
+    known->seen = known->candidate == names ? known->seen + 1 : 0;
+    known->candidate = names;
+    if (known->seen < SEEN_OFTEN) return;
     PyObject *old = known->names;
-    *known = (struct known_names){Py_NewRef(names), sig, n};
+    *known = (struct known_names){Py_NewRef(names), sig, n, NULL, 0};
     Py_XDECREF(old);
 #else
     (void)module, (void)sig, (void)n, (void)names;

@@ -60,8 +60,12 @@ struct known_names {
     PyObject *names; /* owned */
     const struct signature *signature;
     Py_ssize_t n;
+    const void
+        *candidate; /* the tuple seen last, not owned, only compared; it is kept once it was seen often */
+    unsigned seen;  /* times in a row: f(**kw) makes a new tuple for each call, which must not be kept */
 };
 #define N_KNOWN_NAMES 256
+#define SEEN_OFTEN 1000
 
 #define FIELD_(name) PyObject *name;
 struct state {

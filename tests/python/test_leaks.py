@@ -54,10 +54,10 @@ def growth(once: Callable[[], object]) -> tuple[int, int]:
 
 
 def assert_steady(once: Callable[[], object]) -> None:
-    """once() leaves what it found. Caches grow now and then, a leak grows in every round: the best of four counts."""
+    """once() leaves what it found. Caches grow now and then, a leak grows in every round: the best of 20 counts."""
     once()
     grown = []
-    for _ in range(4):
+    for _ in range(20):
         grown.append(growth(once))
         if grown[-1][0] <= SLACK_BLOCKS and grown[-1][1] <= SLACK_BYTES:
             return

@@ -7,34 +7,6 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-#define ON(T)                                                                                                \
-    ALWAYS_INLINE T on_##T(enum rs_amo_op op, T *word, T value, T cond)                                      \
-    {                                                                                                        \
-        switch (op) {                                                                                        \
-        case RS_AMO_FETCH:                                                                                   \
-            return __atomic_load_n(word, __ATOMIC_ACQUIRE);                                                  \
-        case RS_AMO_SET:                                                                                     \
-            __atomic_store_n(word, value, __ATOMIC_RELEASE);                                                 \
-            return 0;                                                                                        \
-        case RS_AMO_SWAP:                                                                                    \
-            return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);                                       \
-        case RS_AMO_COMPARE_SWAP:                                                                            \
-            __atomic_compare_exchange_n(word, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
-            return cond;                                                                                     \
-        case RS_AMO_ADD:                                                                                     \
-            return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                                        \
-        case RS_AMO_AND:                                                                                     \
-            return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);                                        \
-        case RS_AMO_OR:                                                                                      \
-            return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);                                         \
-        default:                                                                                             \
-            return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);                                        \
-        }                                                                                                    \
-    }
-ON(uint32_t)
-ON(uint64_t)
-#undef ON
-
 ALWAYS_INLINE int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, size_t width, uint64_t value,
                       uint64_t cond, int pe, uint64_t *old_out)
 {
@@ -46,8 +18,8 @@ ALWAYS_INLINE int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, 
     if (RS_UNLIKELY(!route->cpu))
         return route->ops->amo(route, op, (void *)(uintptr_t)dest, width, value, cond, old_out);
     void *there = (char *)(uintptr_t)dest + route->shift;
-    *old_out = width == 4 ? on_uint32_t(op, there, (uint32_t)value, (uint32_t)cond)
-                          : on_uint64_t(op, there, value, cond);
+    *old_out = width == 4 ? rs_amo_on_uint32_t(op, there, (uint32_t)value, (uint32_t)cond)
+                          : rs_amo_on_uint64_t(op, there, value, cond);
     return 0;
 }
 

@@ -26,40 +26,11 @@ static int direct_get(const struct rs_route *route, void *dest, const void *sour
     return 0;
 }
 
-#define AMO(T)                                                                                               \
-    static uint64_t amo_##T(enum rs_amo_op op, T *word, T value, T cond)                                     \
-    {                                                                                                        \
-        switch (op) {                                                                                        \
-        case RS_AMO_FETCH:                                                                                   \
-            return __atomic_load_n(word, __ATOMIC_SEQ_CST);                                                  \
-        case RS_AMO_SET:                                                                                     \
-            __atomic_store_n(word, value, __ATOMIC_SEQ_CST);                                                 \
-            return 0;                                                                                        \
-        case RS_AMO_SWAP:                                                                                    \
-            return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);                                       \
-        case RS_AMO_COMPARE_SWAP:                                                                            \
-            __atomic_compare_exchange_n(word, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
-            return cond;                                                                                     \
-        case RS_AMO_ADD:                                                                                     \
-            return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                                        \
-        case RS_AMO_AND:                                                                                     \
-            return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);                                        \
-        case RS_AMO_OR:                                                                                      \
-            return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);                                         \
-        case RS_AMO_XOR:                                                                                     \
-            return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);                                        \
-        }                                                                                                    \
-        return 0;                                                                                            \
-    }
-AMO(uint32_t)
-AMO(uint64_t)
-#undef AMO
-
 static int direct_amo(const struct rs_route *route, enum rs_amo_op op, void *dest, size_t width,
                       uint64_t value, uint64_t cond, uint64_t *old_out)
 {
-    uint64_t old = width == 4 ? amo_uint32_t(op, there(route, dest), (uint32_t)value, (uint32_t)cond)
-                              : amo_uint64_t(op, there(route, dest), value, cond);
+    uint64_t old = width == 4 ? rs_amo_on_uint32_t(op, there(route, dest), (uint32_t)value, (uint32_t)cond)
+                              : rs_amo_on_uint64_t(op, there(route, dest), value, cond);
     if (old_out) *old_out = old;
     return 0;
 }

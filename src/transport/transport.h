@@ -27,6 +27,37 @@ enum rs_amo_op {
     RS_AMO_XOR
 };
 
+/* The operation on a word that the CPU reaches; returns the old value (SET: 0). With a constant op it folds
+ * to one instruction. FETCH is an acquire, SET a release, the others are both. */
+#define RS_AMO_ON_(T)                                                                                        \
+    static inline __attribute__((always_inline))                                                             \
+    T rs_amo_on_##T(enum rs_amo_op op, T *word, T value, T cond)                                             \
+    {                                                                                                        \
+        switch (op) {                                                                                        \
+        case RS_AMO_FETCH:                                                                                   \
+            return __atomic_load_n(word, __ATOMIC_ACQUIRE);                                                  \
+        case RS_AMO_SET:                                                                                     \
+            __atomic_store_n(word, value, __ATOMIC_RELEASE);                                                 \
+            return 0;                                                                                        \
+        case RS_AMO_SWAP:                                                                                    \
+            return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);                                       \
+        case RS_AMO_COMPARE_SWAP:                                                                            \
+            __atomic_compare_exchange_n(word, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
+            return cond;                                                                                     \
+        case RS_AMO_ADD:                                                                                     \
+            return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);                                        \
+        case RS_AMO_AND:                                                                                     \
+            return __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST);                                        \
+        case RS_AMO_OR:                                                                                      \
+            return __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST);                                         \
+        default:                                                                                             \
+            return __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST);                                        \
+        }                                                                                                    \
+    }
+RS_AMO_ON_(uint32_t)
+RS_AMO_ON_(uint64_t)
+#undef RS_AMO_ON_
+
 struct rs_transport_ops {
     const char *name; /* "direct", "ucx": what rocshmem-info prints */
     /* Host-issued. A put returns when source may be reused, a get when the data is here; nbi forms complete

@@ -56,10 +56,22 @@ static void announce(const struct op *op)
                     &op->signature);
 }
 
+/* arg is a copy of its own, so that it does not matter whether the check behind it could be enqueued. The team
+ * outlives it without a reference: its slot is not given back before operation e is complete. */
 static int announce_on_stream(void *arg, bool failed)
 {
-    if (!failed) announce(arg); /* arg stays with the check that is enqueued behind */
+    if (!failed) announce(arg);
+    free(arg);
     return 0;
+}
+
+static int enqueue_announcement(const struct op *op, void *stream)
+{
+    struct rs_device *device = &op->team->job->device;
+    struct op *copy = malloc(sizeof *copy);
+    if (!copy) return rs_fail(RS_E_NOMEM, "no memory to enqueue a collective of %d PEs", op->team->n_pes);
+    *copy = *op;
+    return device->ops->call(device, stream, announce_on_stream, copy);
 }
 
 /* What member i called as operation e; false when it has gone on already (then it was content with us). */
@@ -151,7 +163,7 @@ static int enqueue_locked(struct rs_team *team, struct op *op, const struct pull
         ops[0] = (struct rs_memop){
             .kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_GE, .word = complete, .value = e - RS_STREAM_RING};
         RS_TRY(device->ops->batch(device, stream, ops, 1));
-        RS_TRY(device->ops->call(device, stream, announce_on_stream, op));
+        RS_TRY(enqueue_announcement(op, stream));
     } else {
         announce(op);
     }

@@ -56,8 +56,8 @@ static void announce(const struct op *op)
                     &op->signature);
 }
 
-/* arg is a copy of its own, so that it does not matter whether the check behind it could be enqueued. The team
- * outlives it without a reference: its slot is not given back before operation e is complete. */
+/* arg is a copy of its own, so that it does not matter whether the check behind it could be enqueued. The
+ * team outlives it without a reference: its slot is not given back before operation e is complete. */
 static int announce_on_stream(void *arg, bool failed)
 {
     if (!failed) announce(arg);

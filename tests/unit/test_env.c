@@ -3,7 +3,6 @@
  * rs_bootstrap_env: PEs are child processes with the environment that a launcher would give them. Covers
  * src/bootstrap/env.c and publish.c.
  */
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -23,6 +22,7 @@
 #include "base/os.h"
 #include "base/status.h"
 #include "bootstrap/bootstrap.h"
+#include "entries.h"
 
 enum { MAX_RANKS = 8 };
 
@@ -59,15 +59,6 @@ static void set_number(const char *name, int value)
     setenv(name, text, 1);
 }
 
-static int count_entries(const char *path)
-{
-    DIR *dir = opendir(path);
-    int n = 0;
-    while (dir && readdir(dir)) n++;
-    if (dir) closedir(dir);
-    return n;
-}
-
 /* ---- a PE: a child process; its exit status says what was wrong ---- */
 
 /* Join, all-gather, close. 0, or a letter for the exit status. */
@@ -101,12 +92,12 @@ static int many_jobs(const char *launcher, int rank, int nranks, int n_jobs)
         int letter = one_job(launcher, rank, nranks);
         if (letter) return letter;
         if (i == 0) {
-            fds = count_entries("/proc/self/fd");
-            threads = count_entries("/proc/self/task");
+            fds = count_descriptors();
+            threads = count_threads();
         }
     }
-    if (count_entries("/proc/self/fd") != fds) return 'f';
-    return count_entries("/proc/self/task") > threads ? 't' : 0;
+    if (count_descriptors() != fds) return 'f';
+    return count_threads_settled(threads) > threads ? 't' : 0;
 }
 
 static pid_t start_pe(const char *rank_variable, const char *launcher, int rank, int nranks, int n_jobs)
@@ -324,7 +315,7 @@ static void expect_missing(const char *words, int pe)
 static void a_missing_rank_is_named_at_the_deadline(void **state)
 {
     (void)state;
-    int fds = count_entries("/proc/self/fd"), threads = count_entries("/proc/self/task");
+    int fds = count_descriptors(), threads = count_threads();
     for (int one_host = 0; one_host < 2; one_host++) {
         torch_environment(2, one_host);
         setenv("RANK", "0", 1);
@@ -332,8 +323,8 @@ static void a_missing_rank_is_named_at_the_deadline(void **state)
         setenv("RANK", "1", 1);
         expect_missing("rank 1 of 2 (torchrun) did not find rank 0 within 0.2", 0);
     }
-    assert_int_equal(count_entries("/proc/self/fd"), fds);
-    assert_int_equal(count_entries("/proc/self/task"), threads);
+    assert_int_equal(count_descriptors(), fds);
+    assert_true(count_threads_settled(threads) <= threads);
 }
 
 int main(void)

@@ -3,7 +3,6 @@
  * The rendezvous of a unique id: PEs are threads of this process. Covers src/bootstrap, except
  * env.c (test_env.c) and what needs no thread (test_wire.c).
  */
-#include <dirent.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -25,6 +24,7 @@
 #include "bootstrap/address.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/wire.h"
+#include "entries.h"
 
 #define SECOND 1000000000u
 #define LONG_NS (30ull * SECOND) /* never reached in a test that passes */
@@ -145,16 +145,6 @@ static int plain_connection(const rocshmem_uniqueid_t *uid)
     return fd;
 }
 
-static int count_entries(const char *path)
-{
-    DIR *dir = opendir(path);
-    assert_non_null(dir);
-    int n = 0;
-    while (readdir(dir)) n++;
-    closedir(dir);
-    return n;
-}
-
 /* ---- unique ids ---- */
 
 static void damaged_bytes_are_no_unique_id(void **state)
@@ -258,15 +248,15 @@ static void a_hundred_servers_leave_no_thread_and_no_descriptor(void **state)
     rocshmem_uniqueid_t uid = serve(LONG_NS);
     run_job(&uid, 2, 8);
     rs_uid_stop(&uid);
-    int fds = count_entries("/proc/self/fd"), threads = count_entries("/proc/self/task");
+    int fds = count_descriptors(), threads = count_threads();
     for (int i = 0; i < 100; i++) {
         uid = serve(LONG_NS);
         run_job(&uid, 2, 8);
         rs_uid_stop(&uid);
         rs_uid_stop(&uid); /* again does nothing */
     }
-    assert_int_equal(count_entries("/proc/self/fd"), fds);
-    assert_true(count_entries("/proc/self/task") <= threads);
+    assert_int_equal(count_descriptors(), fds);
+    assert_true(count_threads_settled(threads) <= threads);
 }
 
 /* ---- those who do not belong ---- */

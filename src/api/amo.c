@@ -17,7 +17,7 @@ ALWAYS_INLINE int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, 
     rs_count(&t->counters.peers[pe].amos, 1);
     if (RS_UNLIKELY(!route->cpu))
         return route->ops->amo(route, op, (void *)(uintptr_t)dest, width, value, cond, old_out);
-    void *there = (char *)(uintptr_t)dest + route->shift;
+    void *there = rs_route_address(route, dest);
     *old_out = width == 4 ? rs_amo_on_uint32_t(op, there, (uint32_t)value, (uint32_t)cond)
                           : rs_amo_on_uint64_t(op, there, value, cond);
     return 0;

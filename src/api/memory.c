@@ -104,7 +104,7 @@ void *rocshmem_ptr(const void *dest, int pe)
         return NULL;
     }
     if (!rs_symmetric(t, job, dest, 1) || !job->routes[pe].mapped) return NULL;
-    return (char *)(uintptr_t)dest + job->routes[pe].shift;
+    return rs_route_address(&job->routes[pe], dest);
 }
 
 /* --- registered buffers

@@ -24,9 +24,9 @@ ALWAYS_INLINE int transfer(struct rs_thread *t, bool put, void *dest, const void
         return put ? route->ops->put(route, dest, source, nbytes)
                    : route->ops->get(route, dest, source, nbytes);
     if (put)
-        rs_copy((char *)dest + route->shift, source, nbytes);
+        rs_copy(rs_route_address(route, dest), source, nbytes);
     else
-        rs_copy(dest, (const char *)source + route->shift, nbytes);
+        rs_copy(dest, rs_route_address(route, source), nbytes);
     return 0;
 }
 

@@ -23,8 +23,8 @@ static int put_signal(struct rs_thread *t, void *dest, const void *source, size_
         enum rs_amo_op op = sig_op == ROCSHMEM_SIGNAL_ADD ? RS_AMO_ADD : RS_AMO_SET;
         return route->ops->amo(route, op, sig_addr, sizeof *sig_addr, signal, 0, NULL);
     }
-    if (nelems) rs_copy((char *)dest + route->shift, source, nelems);
-    uint64_t *word = (uint64_t *)(void *)((char *)sig_addr + route->shift);
+    if (nelems) rs_copy(rs_route_address(route, dest), source, nelems);
+    uint64_t *word = rs_route_address(route, sig_addr);
     if (sig_op == ROCSHMEM_SIGNAL_ADD)
         __atomic_fetch_add(word, signal, __ATOMIC_ACQ_REL);
     else

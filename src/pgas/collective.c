@@ -207,7 +207,7 @@ static int second_step(struct step *step, const struct rs_signature *signature)
 /* Member i's copy of an address of mine. */
 static unsigned char *of_member(const struct rs_team *team, int i, const void *p)
 {
-    return (unsigned char *)(uintptr_t)p + team->job->routes[team->pes[i]].shift;
+    return rs_route_address(&team->job->routes[team->pes[i]], p);
 }
 
 static int barrier_body(struct step *step)

@@ -9,28 +9,24 @@
 #include "rocshmem/rocshmem.h"
 #include "transport/transport.h"
 
-static void *there(const struct rs_route *route, const void *p)
-{
-    return (char *)(uintptr_t)p + route->shift;
-}
-
 static int direct_put(const struct rs_route *route, void *dest, const void *source, size_t nbytes)
 {
-    memmove(there(route, dest), source, nbytes); /* to oneself, the ranges may overlap */
+    memmove(rs_route_address(route, dest), source, nbytes); /* to oneself, the ranges may overlap */
     return 0;
 }
 
 static int direct_get(const struct rs_route *route, void *dest, const void *source, size_t nbytes)
 {
-    memmove(dest, there(route, source), nbytes);
+    memmove(dest, rs_route_address(route, source), nbytes);
     return 0;
 }
 
 static int direct_amo(const struct rs_route *route, enum rs_amo_op op, void *dest, size_t width,
                       uint64_t value, uint64_t cond, uint64_t *old_out)
 {
-    uint64_t old = width == 4 ? rs_amo_on_uint32_t(op, there(route, dest), (uint32_t)value, (uint32_t)cond)
-                              : rs_amo_on_uint64_t(op, there(route, dest), value, cond);
+    uint64_t old =
+        width == 4 ? rs_amo_on_uint32_t(op, rs_route_address(route, dest), (uint32_t)value, (uint32_t)cond)
+                   : rs_amo_on_uint64_t(op, rs_route_address(route, dest), value, cond);
     if (old_out) *old_out = old;
     return 0;
 }
@@ -38,20 +34,20 @@ static int direct_amo(const struct rs_route *route, enum rs_amo_op op, void *des
 static int direct_put_on_stream(const struct rs_route *route, void *stream, void *dest, const void *source,
                                 size_t nbytes)
 {
-    return route->device->ops->copy(route->device, stream, there(route, dest), source, nbytes);
+    return route->device->ops->copy(route->device, stream, rs_route_address(route, dest), source, nbytes);
 }
 
 static int direct_get_on_stream(const struct rs_route *route, void *stream, void *dest, const void *source,
                                 size_t nbytes)
 {
-    return route->device->ops->copy(route->device, stream, dest, there(route, source), nbytes);
+    return route->device->ops->copy(route->device, stream, dest, rs_route_address(route, source), nbytes);
 }
 
 static int direct_signal_on_stream(const struct rs_route *route, void *stream, uint64_t *word, uint64_t value,
                                    int sig_op)
 {
     struct rs_memop op = {.kind = sig_op == ROCSHMEM_SIGNAL_ADD ? RS_MEMOP_ADD : RS_MEMOP_WRITE,
-                          .word = there(route, word),
+                          .word = rs_route_address(route, word),
                           .value = value};
     return route->device->ops->batch(route->device, stream, &op, 1);
 }

@@ -2,7 +2,7 @@
  *
  * How bytes reach one PE. A PE holds one route per peer, chosen in init: the first transport of the list that
  * can reach it. dest and source are addresses of this PE's own window (or ordinary memory, on the local
- * side); the transport adds route->shift or asks its network. Arguments were checked above.
+ * side); the transport turns them into its own or asks its network. Arguments were checked above.
  */
 #ifndef RS_TRANSPORT_TRANSPORT_H
 #define RS_TRANSPORT_TRANSPORT_H
@@ -82,11 +82,21 @@ struct rs_transport_ops {
 struct rs_route {                       /* how this PE reaches one peer; built in init, constant after */
     const struct rs_transport_ops *ops; /* static */
     struct rs_device *device;           /* borrowed from the job */
-    ptrdiff_t shift;                    /* my address + shift = the peer's copy; valid where mapped */
+    ptrdiff_t shift;                    /* my heap address + shift = the peer's copy; valid where mapped */
+    uintptr_t data_base;                /* the program's static data here, as in struct rs_job */
+    size_t data_nbytes;                 /* 0: they are not symmetric */
+    ptrdiff_t data_shift;               /* my static address + data_shift = the peer's copy */
     bool mapped;                        /* the peer's window is mapped here */
     bool cpu;                           /* mapped, and the CPU may load and store it: api/ copies by itself */
     void *link;                         /* owned by the transport; NULL for direct */
 };
+
+/* The peer's copy of a symmetric address of mine, where it is mapped. */
+static inline void *rs_route_address(const struct rs_route *route, const void *p)
+{
+    ptrdiff_t shift = (uintptr_t)p - route->data_base < route->data_nbytes ? route->data_shift : route->shift;
+    return (char *)(uintptr_t)p + shift;
+}
 
 extern const struct rs_transport_ops rs_transport_direct;
 

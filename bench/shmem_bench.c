@@ -43,8 +43,7 @@ static void fail(const char *what)
         return 0;                                                                                            \
     }
 
-/* --- floors
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- floors ---- */
 
 static void *peer_copy(void *symmetric)
 {
@@ -112,8 +111,7 @@ static uint64_t line_ping_pong(size_t nbytes, long n)
     return 0;
 }
 
-/* --- one PE towards another
- * -------------------------------------------------------------------------------------- */
+/* ---- one PE towards another ---- */
 
 LOOP(put_quiet, shmem_putmem(dest, source, nbytes, peer); shmem_quiet())
 LOOP(get, shmem_getmem(dest, source, nbytes, peer))
@@ -147,8 +145,7 @@ static uint64_t ping_pong(size_t nbytes, long n)
     return 0;
 }
 
-/* --- every PE
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- every PE ---- */
 
 LOOP(barrier_all, shmem_barrier_all())
 
@@ -171,8 +168,7 @@ COLLECTIVE_LOOP(sum, bench_sum(dest, source, nbytes / 8))
 
 LOOP(malloc_free, void *block = shmem_malloc(64); if (!block) fail("malloc"); shmem_free(block))
 
-/* --- the table
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 struct row {
     struct perf_case c;
@@ -238,8 +234,7 @@ static const struct row rows[] = {
 #undef PAIR
 #undef ONE
 
-/* --- the job
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the job ---- */
 
 static long share(long value)
 {

@@ -15,8 +15,7 @@
 
 enum { WINDOW = 64 }; /* nbi calls between two quiets */
 
-/* --- floors: the same work without us
- * ---------------------------------------------------------------------------- */
+/* ---- floors: the same work without us ---- */
 
 /* The peer's copy of a symmetric address; every PE of this tool's jobs can be on another host, hence the
  * check. */
@@ -88,8 +87,7 @@ static uint64_t line_ping_pong(size_t nbytes, long n)
     return 0;
 }
 
-/* --- transfers
- * --------------------------------------------------------------------------------------------------- */
+/* ---- transfers ---- */
 
 PERF_LOOP(put, rocshmem_putmem(perf.dest, perf.source, nbytes, perf.peer))
 PERF_LOOP(get, rocshmem_getmem(perf.dest, perf.source, nbytes, perf.peer))
@@ -101,8 +99,7 @@ PERF_LOOP(get_nbi, rocshmem_getmem_nbi(perf.dest, perf.source, nbytes, perf.peer
 PERF_LOOP(p, rocshmem_int64_p(perf.word, i, perf.peer))
 PERF_LOOP(g, (void)rocshmem_int64_g(perf.word, perf.peer))
 
-/* --- atomics
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- atomics ---- */
 
 /* What the target holds afterwards proves that n additions happened. */
 static uint64_t fetch_add(size_t nbytes, long n)
@@ -130,8 +127,7 @@ PERF_LOOP(or, rocshmem_int64_atomic_or(perf.word, i, perf.peer))
 PERF_LOOP(xor, rocshmem_int64_atomic_xor(perf.word, i, perf.peer))
 PERF_LOOP(float_swap, (void)rocshmem_float_atomic_swap((float *)perf.word, (float)i, perf.peer))
 
-/* --- order and signals
- * ------------------------------------------------------------------------------------------- */
+/* ---- order and signals ---- */
 
 PERF_LOOP(fence, rocshmem_fence())
 PERF_LOOP(quiet, rocshmem_quiet())
@@ -165,8 +161,7 @@ PERF_LOOP(signal_wait, rocshmem_signal_wait_until(perf.signal, ROCSHMEM_CMP_GE, 
 PERF_LOOP(wait_until, rocshmem_int64_wait_until(perf.word, ROCSHMEM_CMP_NE, INT64_MIN))
 PERF_LOOP(test, (void)rocshmem_int64_test(perf.word, ROCSHMEM_CMP_NE, INT64_MIN))
 
-/* --- contexts and look-ups
- * --------------------------------------------------------------------------------------- */
+/* ---- contexts and look-ups ---- */
 
 PERF_LOOP(ctx_create, rocshmem_ctx_t ctx; perf_check(rocshmem_ctx_create(0, &ctx), "rocshmem_ctx_create");
           rocshmem_ctx_destroy(ctx))

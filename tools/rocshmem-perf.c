@@ -63,8 +63,7 @@ static int usage_error(const char *option, const char *value, const char *expect
     return -1;
 }
 
-/* --- options
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 static int add_size(struct options *o, size_t nbytes)
 {
@@ -184,8 +183,7 @@ static int parse_options(struct options *o, int argc, char **argv)
     return 0;
 }
 
-/* --- the job
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the job ---- */
 
 void perf_check(int status, const char *call)
 {
@@ -255,8 +253,7 @@ static void close_arena(void)
     free(perf.plain);
 }
 
-/* --- printing, by PE 0
- * ------------------------------------------------------------------------------------------- */
+/* ---- printing, by PE 0 ---- */
 
 static void print_head(const struct options *o)
 {
@@ -313,8 +310,7 @@ static void print_list(void)
            "finalize", "rocshmem_finalize, several times");
 }
 
-/* --- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 /* Join and leave the job several times; leaves it joined. Times are each PE's own, in ns. */
 static int time_sessions(int count, double *init_ns, double *finalize_ns)

@@ -53,7 +53,7 @@ static inline int kind_of(const struct signature *sig, int index)
     return kind == VALUE ? sig->value_kind : kind;
 }
 
-/* --- one argument --------------------------------------------------------------------------------------- */
+/* ---- one argument ---- */
 
 static int wrong_type(const struct signature *sig, int index, PyObject *object)
 {
@@ -213,7 +213,7 @@ int take_arg(const struct signature *sig, int index, PyObject *object, union val
     return take_one(sig, index, object, v);
 }
 
-/* --- all arguments -------------------------------------------------------------------------------------- */
+/* ---- all arguments ---- */
 
 static int too_many(const struct signature *sig, Py_ssize_t n)
 {

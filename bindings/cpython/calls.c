@@ -40,7 +40,7 @@ static void flush_python(void)
     }
 }
 
-/* --- job ------------------------------------------------------------------------------------------------ */
+/* ---- job ---- */
 
 FUNCTION0(hip_device_synchronize)
 {
@@ -138,7 +138,7 @@ FUNCTION0(rocshmem_reset_stats)
     return none_or_raise(module);
 }
 
-/* --- memory --------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 FUNCTION(rocshmem_malloc, 0, {NAME_size, SIZE})
 {
@@ -207,7 +207,7 @@ FUNCTION0(rocshmem_buffer_unregister_all)
     return none_or_raise(module);
 }
 
-/* --- transfers and order -------------------------------------------------------------------------------- */
+/* ---- transfers and order ---- */
 
 #define TRANSFER                                                                                             \
     {NAME_dest, ADDRESS}, {NAME_source, ADDRESS}, {NAME_nelems, SIZE},                                       \
@@ -270,7 +270,7 @@ FUNCTION0(rocshmem_quiet)
     return none_or_raise(module);
 }
 
-/* --- collectives ---------------------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 FUNCTION0(rocshmem_barrier_all)
 {
@@ -335,7 +335,7 @@ FUNCTION(rocshmem_broadcastmem_on_stream, 0, {NAME_team, TEAM}, {NAME_dest, ADDR
     return none_or_raise(module);
 }
 
-/* --- teams ---------------------------------------------------------------------------------------------- */
+/* ---- teams ---- */
 
 FUNCTION(rocshmem_team_my_pe, 0, {NAME_team, TEAM})
 {
@@ -386,7 +386,7 @@ FUNCTION(rocshmem_team_translate_pe, 0, {NAME_src_team, TEAM}, {NAME_src_pe, PE}
     return result_or_raise(module, PyLong_FromLong(pe));
 }
 
-/* --- additions of this runtime -------------------------------------------------------------------------- */
+/* ---- additions of this runtime ---- */
 
 FUNCTION0(rocshmemx_initialized)
 {
@@ -502,7 +502,7 @@ FUNCTION(rocshmemx_print_info, 1, {NAME_fd, INT32}, {NAME_what, TEXT})
     return none_or_status(module, status, "rocshmemx_print_info");
 }
 
-/* --- the table ------------------------------------------------------------------------------------------ */
+/* ---- the table ---- */
 
 /* clang-format off */
 PyMethodDef call_methods[] = {

@@ -14,7 +14,7 @@
 
 static void memory_dealloc(PyObject *self);
 
-/* --- lifetime ------------------------------------------------------------------------------------------- */
+/* ---- lifetime ---- */
 
 void share_unref(struct share *share)
 {
@@ -159,7 +159,7 @@ static PyObject *memory_mark_freed(PyObject *self, PyObject *const *args, Py_ssi
     return Py_NewRef(Py_None);
 }
 
-/* --- attributes ----------------------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 static PyObject *memory_index(PyObject *self)
 {
@@ -229,7 +229,7 @@ static PyObject *get_cuda_array_interface(PyObject *self, void *closure)
     return array_interface(self, false, "__cuda_array_interface__", "<i1");
 }
 
-/* --- buffer protocol ------------------------------------------------------------------------------------ */
+/* ---- buffer protocol ---- */
 
 static int memory_getbuffer(PyObject *self, Py_buffer *view, int flags)
 {
@@ -259,7 +259,7 @@ static void memory_releasebuffer(PyObject *self, Py_buffer *view)
     view->internal = NULL;
 }
 
-/* --- the type ------------------------------------------------------------------------------------------- */
+/* ---- the type ---- */
 
 #define FASTCALL(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS
 

@@ -11,7 +11,7 @@
 #include "calls.h"
 #include "errors.h"
 
-/* --- TeamConfig ----------------------------------------------------------------------------------------- */
+/* ---- TeamConfig ---- */
 
 struct team_config {
     PyObject_HEAD rocshmem_team_config_t config;
@@ -68,7 +68,7 @@ static PyType_Slot team_config_slots[] = {
 static PyType_Spec team_config_spec = {"_rocshmem4py.TeamConfig", sizeof(struct team_config), 0,
                                        Py_TPFLAGS_DEFAULT, team_config_slots};
 
-/* --- execution ------------------------------------------------------------------------------------------ */
+/* ---- execution ---- */
 
 static const struct {
     const char *name;

@@ -31,8 +31,7 @@
 extern "C" {
 #endif
 
-/* --- constants
- * ------------------------------------------------------------------------------------------------ */
+/* ---- constants ---- */
 
 enum { ROCSHMEM_SUCCESS = 0, ROCSHMEM_ERROR = 1 };
 
@@ -84,8 +83,7 @@ enum { ROCSHMEM_INIT_WITH_MPI_COMM = 0, ROCSHMEM_INIT_WITH_UNIQUEID = 1 };
 #define ROCSHMEM_MINOR_VERSION 5
 #define ROCSHMEM_UNIQUE_ID_BYTES 128
 
-/* --- types
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- types ---- */
 
 typedef struct {
     void *ctx_opaque;
@@ -118,8 +116,7 @@ typedef struct {
 extern ROCSHMEM_API const rocshmem_ctx_t ROCSHMEM_CTX_DEFAULT;
 extern ROCSHMEM_API const rocshmem_ctx_t ROCSHMEM_CTX_INVALID;
 
-/* --- job
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- job ---- */
 
 /** Join the job described by the environment: rocshmem-run, torchrun, Open MPI; without one, a job of one PE.
  *  Collective. Errors: STATE (already initialised), BOOTSTRAP (names the PEs that are missing), CONFIG,
@@ -180,8 +177,7 @@ ROCSHMEM_API int rocshmem_hipmodule_init(void *module, void *stream);
  *  Source: rocSHMEM host API. Since 0.1. */
 ROCSHMEM_API void *rocshmem_get_device_ctx(void);
 
-/* --- memory
- * --------------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /** Allocate symmetric memory.
  *  size  bytes, equal on every PE; 0 gives NULL, which is no error
@@ -216,8 +212,7 @@ ROCSHMEM_API int rocshmem_buffer_unregister(void *addr);
 /** Undo every rocshmem_buffer_register. Source: rocSHMEM host API. Since 0.1. */
 ROCSHMEM_API void rocshmem_buffer_unregister_all(void);
 
-/* --- contexts
- * ------------------------------------------------------------------------------------------------- */
+/* ---- contexts ---- */
 
 /** Create a context: an independent stream of operations for fence and quiet.
  *  options  0 or ROCSHMEM_CTX_* ored     ctx  receives the context
@@ -230,8 +225,7 @@ ROCSHMEM_API int rocshmem_team_create_ctx(rocshmem_team_t team, int64_t options,
  *  ROCSHMEM_CTX_INVALID is a no-op. Source: OpenSHMEM 1.5. Since 0.1. */
 ROCSHMEM_API void rocshmem_ctx_destroy(rocshmem_ctx_t ctx);
 
-/* --- transfers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- transfers ---- */
 
 /** Copy nelems bytes from source here to dest on pe; returns when source may be reused.
  *  dest    symmetric; [dest, dest + nelems) inside one live allocation
@@ -273,8 +267,7 @@ ROCSHMEM_API void rocshmem_ctx_getmem_nbi(rocshmem_ctx_t ctx, void *dest, const 
 ROCSHMEM_RMA_TYPES(ROCSHMEM_DECLARE_, )
 #undef ROCSHMEM_DECLARE_
 
-/* --- atomics
- * -------------------------------------------------------------------------------------------------- */
+/* ---- atomics ---- */
 
 /** For each type T: rocshmem_T_atomic_OP(dest, ..., pe) and rocshmem_ctx_T_atomic_OP(ctx, dest, ..., pe).
  *  dest  symmetric, aligned to sizeof(T), on pe     pe  0 <= pe < rocshmem_n_pes()
@@ -320,8 +313,7 @@ ROCSHMEM_INTEGER_TYPES(ROCSHMEM_DECLARE_, )
 ROCSHMEM_BITWISE_TYPES(ROCSHMEM_DECLARE_, )
 #undef ROCSHMEM_DECLARE_
 
-/* --- signals and waits
- * ---------------------------------------------------------------------------------------- */
+/* ---- signals and waits ---- */
 
 /** As rocshmem_putmem, then change the 64-bit word sig_addr on pe: the data is visible before the signal.
  *  sig_addr  symmetric, 8-byte aligned     signal  the value     sig_op  ROCSHMEM_SIGNAL_SET or _ADD
@@ -350,8 +342,7 @@ ROCSHMEM_API uint64_t rocshmem_signal_wait_until(uint64_t *sig_addr, int cmp, ui
 ROCSHMEM_INTEGER_TYPES(ROCSHMEM_DECLARE_, )
 #undef ROCSHMEM_DECLARE_
 
-/* --- order
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 /** Order the default context's operations towards each PE: those before are visible there before those after.
  *  Local. Errors: STATE. Source: OpenSHMEM 1.5, Memory Ordering. Since 0.1. */
@@ -374,8 +365,7 @@ ROCSHMEM_API void rocshmem_barrier(rocshmem_team_t team);
 ROCSHMEM_API void rocshmem_sync_all(void);
 ROCSHMEM_API int rocshmem_team_sync(rocshmem_team_t team);
 
-/* --- collectives
- * ---------------------------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 /** Copy nelems bytes of source on team PE pe_root to dest on every member (the root's dest included).
  *  team  collective over it     dest, source  symmetric     pe_root  in the team's numbering
@@ -404,8 +394,7 @@ ROCSHMEM_BITWISE_TYPES(ROCSHMEM_DECLARE_, or)
 ROCSHMEM_BITWISE_TYPES(ROCSHMEM_DECLARE_, xor)
 #undef ROCSHMEM_DECLARE_
 
-/* --- on stream
- * ------------------------------------------------------------------------------------------------ */
+/* ---- on stream ---- */
 
 /** Copy nelems bytes between here and pe in the order of a stream. Arguments as rocshmem_putmem and _getmem.
  *  stream  of the job's device; NULL is its default stream
@@ -443,8 +432,7 @@ ROCSHMEM_API void rocshmem_alltoallmem_on_stream(rocshmem_team_t team, void *des
 ROCSHMEM_API void rocshmem_broadcastmem_on_stream(rocshmem_team_t team, void *dest, const void *source,
                                                   size_t nbytes, int pe_root, void *stream);
 
-/* --- teams
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- teams ---- */
 
 /** This PE's number in a team, -1 for INVALID, unknown, and for non-members. Source: OpenSHMEM 1.5. Since
  * 0.1. */

@@ -54,8 +54,7 @@ static inline void rs_leave(struct rs_thread *t, uint32_t call)
     }
 }
 
-/* --- checks
- * --------------------------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 bool rs_symmetric_slow(struct rs_thread *t, struct rs_job *job, const void *p, size_t nbytes);
 int rs_bad_pe(const struct rs_job *job, const char *what, int pe, int n) __attribute__((cold));
@@ -128,8 +127,7 @@ static inline int rs_context_pe(struct rs_job *job, rocshmem_ctx_t ctx, int pe, 
     return rs_context_pe_slow(job, ctx, pe, pe_out);
 }
 
-/* --- small copies
- * --------------------------------------------------------------------------------------------- */
+/* ---- small copies ---- */
 
 /* The small sizes of words as single loads and stores, so that they are never torn; everything else as the C
  * library does it. The ranges may overlap (a put to oneself). */

@@ -107,8 +107,7 @@ void *rocshmem_ptr(const void *dest, int pe)
     return rs_route_address(&job->routes[pe], dest);
 }
 
-/* --- registered buffers
- * --------------------------------------------------------------------------------------- */
+/* ---- registered buffers ---- */
 
 /* Under the lock: the index of the first buffer that ends behind at. */
 static size_t buffer_behind(const struct rs_job *job, uintptr_t at)
@@ -188,8 +187,7 @@ void rocshmem_buffer_unregister_all(void)
     pthread_mutex_unlock(&job->buffers_lock);
 }
 
-/* --- lifetimes
- * ------------------------------------------------------------------------------------------------ */
+/* ---- lifetimes ---- */
 
 int rocshmemx_heap_info(size_t *nbytes_out, size_t *used_out, size_t *largest_free_out)
 {

@@ -65,8 +65,7 @@ uint64_t rocshmem_signal_fetch(const uint64_t *sig_addr)
     return word;
 }
 
-/* --- waits
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- waits ---- */
 
 struct waited_for {
     const void *word;

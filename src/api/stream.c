@@ -82,8 +82,7 @@ void rocshmem_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t 
     FRAME(SIGNAL_WAIT_ON_STREAM, wait_until(t, sig_addr, cmp, cmp_value, stream));
 }
 
-/* --- collectives
- * ---------------------------------------------------------------------------------------------- */
+/* ---- collectives ---- */
 
 static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_team_t handle, void *stream)
 {
@@ -164,8 +163,7 @@ void rocshmem_broadcastmem_on_stream(rocshmem_team_t team, void *dest, const voi
     FRAME(BROADCASTMEM_ON_STREAM, broadcast(t, team, dest, source, nbytes, pe_root, stream));
 }
 
-/* --- streams
- * -------------------------------------------------------------------------------------------------- */
+/* ---- streams ---- */
 
 int rocshmemx_stream_create(void **stream_out)
 {

@@ -66,8 +66,7 @@ void rs_heap_fini(struct rs_heap *heap)
     memset(heap, 0, sizeof *heap);
 }
 
-/* --- the list, under the lock
- * --------------------------------------------------------------------------------- */
+/* ---- the list, under the lock ---- */
 
 /* The index of the first allocation behind offset; the one before it, if any, may contain offset. */
 static size_t upper_locked(const struct rs_heap *heap, uint64_t offset)
@@ -150,8 +149,7 @@ unlock:
     return rc;
 }
 
-/* --- the end of an allocation
- * --------------------------------------------------------------------------------- */
+/* ---- the end of an allocation ---- */
 
 /* This PE's drop of an allocation is due: put it into the queue for the log. Without memory it stays
  * allocated for good. */
@@ -264,8 +262,7 @@ int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all)
     return rc;
 }
 
-/* --- addresses
- * ------------------------------------------------------------------------------------------------ */
+/* ---- addresses ---- */
 
 bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size_t *nbytes_out,
                   uint64_t *generation_out)
@@ -315,8 +312,7 @@ void rs_heap_info(struct rs_heap *heap, size_t *used_out, size_t *largest_free_o
     pthread_mutex_unlock(&heap->lock);
 }
 
-/* --- holds
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- holds ---- */
 
 struct rs_hold {
     struct rs_window *window; /* one reference */

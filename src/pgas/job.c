@@ -57,8 +57,7 @@ int rs_job_interrupted(void)
     return hook && hook(interrupt_arg) ? rs_fail(RS_E_INTERRUPTED, "interrupted while it waited") : 0;
 }
 
-/* --- waiting
- * -------------------------------------------------------------------------------------------------- */
+/* ---- waiting ---- */
 
 static void write_detail(struct rs_thread *thread, uint64_t since_ns)
 {
@@ -92,8 +91,7 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
     return 0;
 }
 
-/* --- building
- * ------------------------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 static uint64_t host_of(const struct rs_config *config)
 {

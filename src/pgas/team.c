@@ -112,8 +112,7 @@ int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_
     return 0;
 }
 
-/* --- slots
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- slots ---- */
 
 /* Under the lock. A slot whose team all members have left is free again, when no member will write its flags:
  * a later team of another size has other words there, and a late write would take one of them back. */
@@ -154,8 +153,7 @@ static void slot_give(struct rs_teams *teams, int slot)
     pthread_mutex_unlock(&teams->lock);
 }
 
-/* --- split
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- split ---- */
 
 /* What each PE of the parent tells the others. */
 struct offer {
@@ -283,8 +281,7 @@ void rs_team_destroy(struct rs_team *team)
     pthread_mutex_unlock(&teams->lock);
 }
 
-/* --- finding
- * -------------------------------------------------------------------------------------------------- */
+/* ---- finding ---- */
 
 rocshmem_team_t rs_team_handle(const struct rs_team *team)
 {

@@ -139,7 +139,7 @@ static void bitwise(void)
     end();
 }
 
-/* --- all PEs on one word ----------------------------------------------------------------------------- */
+/* ---- all PEs on one word ---- */
 
 enum { ROUNDS = 400 };
 
@@ -295,7 +295,7 @@ static void float_bits(void)
     rocshmem_free(d);
 }
 
-/* --- wrong arguments --------------------------------------------------------------------------------- */
+/* ---- wrong arguments ---- */
 
 static void wrong(void)
 {

@@ -36,7 +36,7 @@ void fail_at(const char *file, int line, const char *format, ...)
     fflush(stdout);
 }
 
-/* --- errors ------------------------------------------------------------------------------------------ */
+/* ---- errors ---- */
 
 static _Thread_local struct {
     bool wanted;
@@ -108,7 +108,7 @@ void expect_status(const char *file, int line, const char *call, int got, int st
         check_error(file, line, call, &error, status, op, words);
 }
 
-/* --- data -------------------------------------------------------------------------------------------- */
+/* ---- data ---- */
 
 void fill(void *p, size_t nbytes, uint64_t seed)
 {
@@ -193,7 +193,7 @@ void dawdle(uint64_t *state)
     for (size_t i = random_below(state, 400); i > 0; i--) atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* --- running ----------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static void on_alarm(int signal)
 {

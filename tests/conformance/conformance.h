@@ -50,7 +50,7 @@ extern const struct chapter info_chapter, memory_chapter, rma_chapter, amo_chapt
 
 extern int me, n_pes; /* set before any case runs */
 
-/* --- checks ------------------------------------------------------------------------------------------ */
+/* ---- checks ---- */
 
 /* Any thread. Counts one failure of the running case, prints the first few. */
 void fail_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -93,7 +93,7 @@ void expect_error(const char *file, int line, const char *call, int status, cons
 void expect_status(const char *file, int line, const char *call, int got, int status, const char *op,
                    const char *const *words);
 
-/* --- data -------------------------------------------------------------------------------------------- */
+/* ---- data ---- */
 
 /* Byte i of the pattern that seed names; a neighbour, another seed and another PE differ. */
 static inline unsigned char pattern_byte(uint64_t seed, size_t i)

@@ -214,7 +214,7 @@ static void many_nbi(void)
     rocshmem_free(out);
 }
 
-/* --- types ------------------------------------------------------------------------------------------- */
+/* ---- types ---- */
 
 /* Values at both ends of a type, through every typed function. */
 #define DEFINE(name, T, ...)                                                                                 \
@@ -298,7 +298,7 @@ static void float_bits(void)
     rocshmem_free(p);
 }
 
-/* --- wrong arguments --------------------------------------------------------------------------------- */
+/* ---- wrong arguments ---- */
 
 static void wrong_pe(void)
 {

@@ -16,10 +16,10 @@ static const char *const call_names[] = {RS_CALLS(NAME_)};
 static const unsigned char call_groups[] = {RS_CALLS(GROUP_)};
 #undef GROUP_
 #define TYPE_(name, T, ...) #name,
-static const char *const type_names[] = {ROCSHMEM_RMA_TYPES(TYPE_, )};
+static const char *const type_names[] = {ROCSHMEM_RMA_TYPES(TYPE_, ) ROCSHMEM_COMPLEX_TYPES(TYPE_, )};
 #undef TYPE_
 #define SIZE_(name, T, ...) sizeof(T),
-static const unsigned char type_sizes[] = {ROCSHMEM_RMA_TYPES(SIZE_, )};
+static const unsigned char type_sizes[] = {ROCSHMEM_RMA_TYPES(SIZE_, ) ROCSHMEM_COMPLEX_TYPES(SIZE_, )};
 #undef SIZE_
 
 _Static_assert(RS_CALL_COUNT < 256 && RS_TYPE_COUNT < 256, "a call word has eight bits for each");

@@ -26,7 +26,7 @@ enum rs_call { RS_CALLS(RS_CALL_) RS_CALL_COUNT };
 #undef RS_CALL_
 
 #define RS_TYPE_(name, T, ...) RS_TYPE_##name,
-enum rs_type { ROCSHMEM_RMA_TYPES(RS_TYPE_, ) RS_TYPE_COUNT };
+enum rs_type { ROCSHMEM_RMA_TYPES(RS_TYPE_, ) ROCSHMEM_COMPLEX_TYPES(RS_TYPE_, ) RS_TYPE_COUNT };
 #undef RS_TYPE_
 
 /* A call as one number: what the board keeps. */

@@ -41,7 +41,8 @@
 WRAPS static void combine_sum(enum rs_type type, void *acc, const void *in, size_t n)
 {
     switch (type) {
-        ROCSHMEM_REDUCE_TYPES(SUM, )
+        ROCSHMEM_RMA_TYPES(SUM, )
+        ROCSHMEM_COMPLEX_TYPES(SUM, )
     default:
         return;
     }
@@ -50,7 +51,8 @@ WRAPS static void combine_sum(enum rs_type type, void *acc, const void *in, size
 WRAPS static void combine_prod(enum rs_type type, void *acc, const void *in, size_t n)
 {
     switch (type) {
-        ROCSHMEM_REDUCE_TYPES(PROD, )
+        ROCSHMEM_RMA_TYPES(PROD, )
+        ROCSHMEM_COMPLEX_TYPES(PROD, )
     default:
         return;
     }
@@ -59,7 +61,7 @@ WRAPS static void combine_prod(enum rs_type type, void *acc, const void *in, siz
 static void combine_min(enum rs_type type, void *acc, const void *in, size_t n)
 {
     switch (type) {
-        ROCSHMEM_REDUCE_TYPES(MIN, )
+        ROCSHMEM_RMA_TYPES(MIN, )
     default:
         return;
     }
@@ -68,7 +70,7 @@ static void combine_min(enum rs_type type, void *acc, const void *in, size_t n)
 static void combine_max(enum rs_type type, void *acc, const void *in, size_t n)
 {
     switch (type) {
-        ROCSHMEM_REDUCE_TYPES(MAX, )
+        ROCSHMEM_RMA_TYPES(MAX, )
     default:
         return;
     }
@@ -77,7 +79,7 @@ static void combine_max(enum rs_type type, void *acc, const void *in, size_t n)
 static void combine_and(enum rs_type type, void *acc, const void *in, size_t n)
 {
     switch (type) {
-        ROCSHMEM_BITWISE_TYPES(BITWISE, &)
+        ROCSHMEM_LOGIC_TYPES(BITWISE, &)
     default:
         return;
     }
@@ -86,7 +88,7 @@ static void combine_and(enum rs_type type, void *acc, const void *in, size_t n)
 static void combine_or(enum rs_type type, void *acc, const void *in, size_t n)
 {
     switch (type) {
-        ROCSHMEM_BITWISE_TYPES(BITWISE, |)
+        ROCSHMEM_LOGIC_TYPES(BITWISE, |)
     default:
         return;
     }
@@ -95,7 +97,7 @@ static void combine_or(enum rs_type type, void *acc, const void *in, size_t n)
 static void combine_xor(enum rs_type type, void *acc, const void *in, size_t n)
 {
     switch (type) {
-        ROCSHMEM_BITWISE_TYPES(BITWISE, ^)
+        ROCSHMEM_LOGIC_TYPES(BITWISE, ^)
     default:
         return;
     }

@@ -27,7 +27,8 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0], COUNT_MAX = 5003 };
             size_t count = counts[c];                                                                        \
             for (size_t i = 0; i < count; i++) source[i] = VALUE(T, mine, i);                                \
             memset(dest, 0x55, (count + 1) * sizeof(T));                                                     \
-            T guard = dest[count];                                                                           \
+            unsigned char guard[sizeof(T)];                                                                  \
+            memset(guard, 0x55, sizeof guard);                                                               \
             rocshmem_barrier(team);                                                                          \
             if (rocshmem_##name##_##op##_reduce(team, dest, source, count) != 0) FAIL(#name " " #op);        \
             for (size_t i = 0; i < count; i++) {                                                             \
@@ -41,31 +42,32 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0], COUNT_MAX = 5003 };
                     break;                                                                                   \
                 }                                                                                            \
             }                                                                                                \
-            if (memcmp(&dest[count], &guard, sizeof(T)) != 0) FAIL(#name " " #op " wrote past the end");     \
+            if (memcmp(&dest[count], guard, sizeof(T)) != 0) FAIL(#name " " #op " wrote past the end");      \
             rocshmem_barrier(team);                                                                          \
         }                                                                                                    \
     }
-ROCSHMEM_REDUCE_TYPES(DEFINE, sum)
-ROCSHMEM_REDUCE_TYPES(DEFINE, prod)
-ROCSHMEM_REDUCE_TYPES(DEFINE, min)
-ROCSHMEM_REDUCE_TYPES(DEFINE, max)
-ROCSHMEM_BITWISE_TYPES(DEFINE, and)
-ROCSHMEM_BITWISE_TYPES(DEFINE, or)
-ROCSHMEM_BITWISE_TYPES(DEFINE, xor)
+ROCSHMEM_RMA_TYPES(DEFINE, sum)
+ROCSHMEM_RMA_TYPES(DEFINE, prod)
+ROCSHMEM_RMA_TYPES(DEFINE, min)
+ROCSHMEM_RMA_TYPES(DEFINE, max)
+ROCSHMEM_LOGIC_TYPES(DEFINE, and)
+ROCSHMEM_LOGIC_TYPES(DEFINE, or)
+ROCSHMEM_LOGIC_TYPES(DEFINE, xor)
 #undef DEFINE
 
 #define CALL(name, T, op) op##_##name(team, dest, source);
 static void every_op(rocshmem_team_t team)
 {
-    void *dest = symmetric((COUNT_MAX + 1) * 8), *source = symmetric(COUNT_MAX * 8);
+    void *dest = symmetric((COUNT_MAX + 1) * sizeof(long double)),
+         *source = symmetric(COUNT_MAX * sizeof(long double));
     if (rocshmem_team_my_pe(team) >= 0) {
-        ROCSHMEM_REDUCE_TYPES(CALL, sum)
-        ROCSHMEM_REDUCE_TYPES(CALL, prod)
-        ROCSHMEM_REDUCE_TYPES(CALL, min)
-        ROCSHMEM_REDUCE_TYPES(CALL, max)
-        ROCSHMEM_BITWISE_TYPES(CALL, and)
-        ROCSHMEM_BITWISE_TYPES(CALL, or)
-        ROCSHMEM_BITWISE_TYPES(CALL, xor)
+        ROCSHMEM_RMA_TYPES(CALL, sum)
+        ROCSHMEM_RMA_TYPES(CALL, prod)
+        ROCSHMEM_RMA_TYPES(CALL, min)
+        ROCSHMEM_RMA_TYPES(CALL, max)
+        ROCSHMEM_LOGIC_TYPES(CALL, and)
+        ROCSHMEM_LOGIC_TYPES(CALL, or)
+        ROCSHMEM_LOGIC_TYPES(CALL, xor)
     }
     rocshmem_barrier_all();
     rocshmem_free(dest);

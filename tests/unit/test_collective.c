@@ -214,7 +214,7 @@ static void every_reduction(struct rs_job *job, size_t n, bool in_place)
 {
     enum rs_type type;
     int op;
-    ROCSHMEM_REDUCE_TYPES(ARITHMETIC, )
+    ROCSHMEM_RMA_TYPES(ARITHMETIC, )
     ROCSHMEM_BITWISE_TYPES(BITWISE, )
 }
 

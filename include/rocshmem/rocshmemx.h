@@ -74,6 +74,16 @@ ROCSHMEM_API const char *rocshmemx_status_text(int status);
  * PE and say so. Source: extension. Since 0.1. */
 ROCSHMEM_API void rocshmemx_set_interrupt_hook(int (*hook)(void *arg), void *arg);
 
+/** Make the global and static variables of the executable symmetric in the jobs that this process joins from now on:
+ *  their addresses are good wherever a symmetric address is asked for. All PEs must run the same executable and
+ *  agree on this (init checks both).
+ *  on  1 from the next init on, 0 no more
+ *  Local, before init: the data segment is replaced by shared memory, in place, during init, so no other thread may
+ *  write such variables then. A fork()ed child has copies of its own. Variables of shared libraries stay private.
+ *  Returns 0, or STATE inside a job. Init fails with UNSUPPORTED for programs whose segments can't be shared.
+ *  Source: OpenSHMEM 1.5, Memory Model; extension here. Since 0.2. */
+ROCSHMEM_API int rocshmemx_static_data(int on);
+
 /** 1 between rocshmem_init and rocshmem_finalize, else 0. Any thread, any time.
  *  Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_initialized(void);

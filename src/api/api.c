@@ -102,7 +102,10 @@ bool rs_symmetric_slow(struct rs_thread *t, struct rs_job *job, const void *p, s
     uint64_t generation = atomic_load_explicit(&job->heap.generation, memory_order_acquire);
     size_t at = (uintptr_t)p - second.base;
     bool found = second.generation == generation && at <= second.nbytes && nbytes <= second.nbytes - at;
-    if (!found) {
+    if (!found && rs_static_data_contains(&job->data, p)) {
+        second = (struct rs_hit){job->data.base, job->data.nbytes, generation};
+        found = nbytes <= second.nbytes - ((uintptr_t)p - second.base);
+    } else if (!found) {
         if (!rs_heap_find(&job->heap, p, &second.base, &second.nbytes, &second.generation)) return false;
         at = (uintptr_t)p - second.base;
         found = at <= second.nbytes && nbytes <= second.nbytes - at;
@@ -120,6 +123,22 @@ int rs_bad_pe(const struct rs_job *job, const char *what, int pe, int n)
 
 int rs_bad_symmetric(struct rs_job *job, const char *what, const void *p, size_t nbytes)
 {
+    if (rs_static_data_contains(&job->data, p))
+        return rs_fail(RS_E_ARG, "%s %p + %zu bytes leaves the program's static data, %zu bytes at %p", what,
+                       p, nbytes, job->data.nbytes, (void *)job->data.base);
+    const char *object = rs_heap_contains(&job->heap, p) ? NULL : rs_static_data_object(p);
+    if (object && object[0])
+        return rs_fail(
+            RS_E_ARG,
+            "%s %p is not symmetric: it is a variable of the library %s; use memory from rocshmem_malloc",
+            what, p, object);
+    if (object)
+        return rs_fail(
+            RS_E_ARG,
+            "%s %p is not symmetric: it is a constant, or a static variable of the program, which are "
+            "symmetric "
+            "after rocshmemx_static_data (OpenSHMEM programs: always); use memory from rocshmem_malloc",
+            what, p);
     return rs_heap_explain(&job->heap, what, p, nbytes ? nbytes : 1);
 }
 

@@ -196,6 +196,17 @@ void rocshmem_query_thread(int *provided)
     if (provided) *provided = ROCSHMEM_THREAD_MULTIPLE;
 }
 
+int rocshmemx_static_data(int on)
+{
+    const struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
+    if (!job) {
+        rs_static_data_want(on != 0);
+        return 0;
+    }
+    rs_fail(RS_E_STATE, "this process is PE %d of a job; call it before init", job->my_pe);
+    return rs_return(__func__);
+}
+
 int rocshmemx_initialized(void)
 {
     return atomic_load_explicit(&rs_job_current, memory_order_acquire) != NULL;

@@ -25,13 +25,14 @@
 #include "pgas/deadlock.h"
 #include "pgas/signals.h"
 
-#define LAYOUT_VERSION 1u /* of the board and the windows: PEs must run the same library */
+#define LAYOUT_VERSION 2u /* of the board and the windows: PEs must run the same library */
 
 struct rs_job *_Atomic rs_job_current;
 
 /* What a PE tells all others first. */
 struct hello {
     uint64_t host, heap_nbytes, nonce;
+    uint64_t data_nbytes, program; /* static data to be symmetric, 0 for none; of which program */
     uint32_t layout_version, max_teams;
     uint64_t cpus[16]; /* that this PE may run on, as a set */
 };
@@ -123,6 +124,12 @@ static int agree(struct rs_job *job, const struct hello *hellos)
                               "ROCSHMEM_HEAP_SIZE differs: PE 0 has %" PRIu64 " bytes, PE %d has %" PRIu64
                               "; set it alike",
                               zero->heap_nbytes, pe, h->heap_nbytes);
+        if (h->data_nbytes != zero->data_nbytes || h->program != zero->program)
+            return rs_fail_pe(
+                RS_E_CONFIG, pe,
+                "PE %d and PE 0 run different programs, or only one of them as an OpenSHMEM program: "
+                "their static variables can't be symmetric; start the same executable on every PE",
+                pe);
         if (h->max_teams > job->config.max_teams) job->config.max_teams = h->max_teams;
         for (int i = 0; i < 16; i++) cpus[i] |= h->cpus[i];
     }
@@ -141,21 +148,26 @@ static size_t window_stride(const struct rs_job *job)
     return (all + RS_WINDOW_ALIGN - 1) & ~(RS_WINDOW_ALIGN - 1);
 }
 
-/* One descriptor for the board, one for the windows. */
-static int make_shared(struct rs_job *job, int fds[2])
+/* What a host's PEs share, as descriptors; static data only where they are symmetric. */
+enum { FD_BOARD, FD_WINDOWS, FD_DATA, FDS_MOST };
+static int n_fds(const struct rs_job *job)
 {
-    fds[0] = rs_os_memfd("rocshmem-board", rs_board_nbytes(job->n_local, (int)job->config.max_teams));
-    if (fds[0] < 0) return fds[0];
-    int rc = job->device.ops->windows_create(&job->device, window_stride(job), job->n_local, &fds[1]);
-    if (rc < 0) {
-        close(fds[0]);
-        fds[0] = -1;
-    }
-    return rc;
+    return job->data.nbytes ? FDS_MOST : FD_DATA;
+}
+
+static int make_shared(struct rs_job *job, int fds[FDS_MOST])
+{
+    fds[FD_BOARD] = rs_os_memfd("rocshmem-board", rs_board_nbytes(job->n_local, (int)job->config.max_teams));
+    if (fds[FD_BOARD] < 0) return fds[FD_BOARD];
+    RS_TRY(job->device.ops->windows_create(&job->device, window_stride(job), job->n_local, &fds[FD_WINDOWS]));
+    if (!job->data.nbytes) return 0;
+    fds[FD_DATA] = rs_os_memfd("rocshmem-data", (size_t)job->n_local * job->data.nbytes);
+    return fds[FD_DATA] < 0 ? fds[FD_DATA] : 0;
 }
 
 /* News from the bootstrap end it: a PE is gone, and the exchange that follows says so. */
-static int hand_out(struct rs_job *job, int listener, const int fds[2], const struct rs_bootstrap *bootstrap)
+static int hand_out(struct rs_job *job, int listener, const int fds[FDS_MOST],
+                    const struct rs_bootstrap *bootstrap)
 {
     uint64_t deadline_ns = bootstrap->deadline_ns;
     for (int sent = 0; sent < job->n_local - 1;) {
@@ -173,13 +185,13 @@ static int hand_out(struct rs_job *job, int listener, const int fds[2], const st
         }
         int peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (peer < 0) continue;
-        if (rs_os_peer_is_us(peer) && rs_os_send_fds(peer, fds, 2) == 0) sent++;
+        if (rs_os_peer_is_us(peer) && rs_os_send_fds(peer, fds, n_fds(job)) == 0) sent++;
         close(peer);
     }
     return 0;
 }
 
-static int fetch(const char *name, int fds[2], uint64_t deadline_ns)
+static int fetch(const char *name, int fds[FDS_MOST], int n, uint64_t deadline_ns)
 {
     int socket;
     while ((socket = rs_os_unix_connect(name)) < 0) {
@@ -192,20 +204,21 @@ static int fetch(const char *name, int fds[2], uint64_t deadline_ns)
         rs_wait_sleep_ns(50000);
     }
     int rc = rs_os_peer_is_us(socket)
-                 ? rs_os_recv_fds(socket, fds, 2)
+                 ? rs_os_recv_fds(socket, fds, n)
                  : rs_fail(RS_E_BOOTSTRAP, "another user's process hands out shared memory");
     close(socket);
     return rc;
 }
 
 /* From the descriptors to a usable heap. fds stay the caller's. */
-static int build(struct rs_job *job, const int fds[2])
+static int build(struct rs_job *job, const int fds[FDS_MOST])
 {
     void *base;
     size_t stride = window_stride(job);
     struct rs_window *window;
-    RS_TRY(rs_board_open(&job->board, fds[0], job->n_local, job->my_local, (int)job->config.max_teams));
-    RS_TRY(job->device.ops->windows_map(&job->device, fds[1], stride, job->n_local, &base));
+    RS_TRY(
+        rs_board_open(&job->board, fds[FD_BOARD], job->n_local, job->my_local, (int)job->config.max_teams));
+    RS_TRY(job->device.ops->windows_map(&job->device, fds[FD_WINDOWS], stride, job->n_local, &base));
     int rc = rs_window_create(&window, job->device.ops, base, stride, job->n_local);
     if (rc < 0) {
         job->device.ops->windows_unmap(base, stride, job->n_local);
@@ -213,12 +226,16 @@ static int build(struct rs_job *job, const int fds[2])
     }
     RS_TRY(rs_heap_init(&job->heap, window, job->my_local, job->config.heap_nbytes, job->board.drops,
                         job->n_pes, job->my_pe));
+    if (job->data.nbytes) RS_TRY(rs_static_data_share(&job->data, fds[FD_DATA], job->n_local, job->my_local));
     job->routes = calloc((size_t)job->n_pes, sizeof *job->routes);
     if (!job->routes) return rs_fail(RS_E_NOMEM, "no memory for %d routes", job->n_pes);
     for (int pe = 0; pe < job->n_pes; pe++)
         job->routes[pe] = (struct rs_route){.ops = &rs_transport_direct,
                                             .device = &job->device,
                                             .shift = ((ptrdiff_t)pe - job->my_local) * (ptrdiff_t)stride,
+                                            .data_base = job->data.base,
+                                            .data_nbytes = job->data.nbytes,
+                                            .data_shift = rs_static_data_shift(&job->data, pe, job->my_local),
                                             .mapped = true,
                                             .cpu = job->device.ops->cpu_reaches_heap};
     for (int pe = 0; pe < job->n_pes; pe++)
@@ -245,7 +262,7 @@ static void name_of(char out[48], uint64_t nonce)
 static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce,
                        const struct rs_bootstrap *bootstrap)
 {
-    int fds[2] = {-1, -1};
+    int fds[FDS_MOST] = {-1, -1, -1};
     char name[48];
     RS_TRY(job->device.ops->open(&job->device, 0, &job->watch, job->config.inline_nbytes));
     name_of(name, first_nonce);
@@ -254,11 +271,11 @@ static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce,
         rc = make_shared(job, fds);
         if (rc == 0 && job->n_local > 1) rc = hand_out(job, listener, fds, bootstrap);
     } else {
-        rc = fetch(name, fds, bootstrap->deadline_ns);
+        rc = fetch(name, fds, n_fds(job), bootstrap->deadline_ns);
     }
     if (rc == 0) rc = build(job, fds);
-    if (fds[0] >= 0) close(fds[0]);
-    if (fds[1] >= 0) close(fds[1]);
+    for (int i = 0; i < FDS_MOST; i++)
+        if (fds[i] >= 0) close(fds[i]);
     return rc;
 }
 
@@ -278,7 +295,10 @@ static int exchange_outcome(struct rs_job *job, struct rs_bootstrap *bootstrap, 
 
 static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
 {
+    if (rs_static_data_wanted()) RS_TRY(rs_static_data_find(&job->data));
     struct hello mine = {
+        .data_nbytes = job->data.nbytes,
+        .program = job->data.program,
         .host = host_of(&job->config),
         .heap_nbytes = job->config.heap_nbytes,
         .layout_version = LAYOUT_VERSION,
@@ -348,6 +368,7 @@ void rs_job_destroy(struct rs_job *job)
     rs_teams_fini(&job->teams);
     rs_counters_fini(&job->retired);
     free(job->routes);
+    rs_static_data_unshare(&job->data);
     rs_heap_fini(&job->heap);
     rs_board_close(&job->board);
     free(job->buffers);

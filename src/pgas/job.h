@@ -18,6 +18,7 @@
 #include "observe/board.h"
 #include "observe/counters.h"
 #include "pgas/heap.h"
+#include "pgas/static_data.h"
 #include "pgas/team.h"
 #include "pgas/thread.h"
 #include "transport/transport.h"
@@ -54,6 +55,7 @@ struct rs_job {
     struct rs_board board;
     struct rs_device device;
     struct rs_heap heap;
+    struct rs_static_data data; /* the second symmetric region; nbytes 0 without */
     struct rs_route *routes; /* owned, n_pes */
     bool can_be_outstanding; /* some route's transport has a quiet or a fence */
     struct rs_teams teams;

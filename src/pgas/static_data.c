@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/os.h"
@@ -137,95 +138,40 @@ const char *rs_static_data_object(const void *p)
 
 /* ---- sharing ---- */
 
-/* Copy, but leave out the pages of .bss that were never touched: the file is zero there, and stays sparse. */
-static void copy_touched(const struct rs_static_data *data, unsigned char *to)
+/* Write this program's variables to where they belong in fd. By system calls of our own: the variables lie
+ * side by side, so a checked copy of them all is an error to a sanitizer. */
+static bool write_range(const struct rs_static_data *data, int fd, size_t at, size_t end)
+{
+    while (at < end) {
+        long n = syscall(SYS_pwrite64, fd, data->base + at, end - at, data->offset + at);
+        if (n <= 0) return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+/* All, but the pages of .bss that were never touched: the file is zero there, and stays sparse. */
+static bool write_touched(const struct rs_static_data *data, int fd)
 {
     enum { CHUNK = 512 };
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), before_bss = data->bss - data->base;
-    if (before_bss > data->nbytes) before_bss = data->nbytes;
-    memcpy(to, (const void *)data->base, before_bss);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), at = data->bss - data->base;
     int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    for (size_t at = before_bss; at < data->nbytes;) {
+    bool written = write_range(data, fd, 0, at);
+    while (written && at < data->nbytes) {
         uint64_t entries[CHUNK];
         size_t n = (data->nbytes - at) / page < CHUNK ? (data->nbytes - at) / page : CHUNK;
         off_t where = (off_t)((data->base + at) / page * sizeof *entries);
         bool known = pagemap >= 0 &&
                      pread(pagemap, entries, n * sizeof *entries, where) == (ssize_t)(n * sizeof *entries);
-        for (size_t i = 0; i < n; i++, at += page)
+        for (size_t i = 0; written && i < n; i++, at += page)
             if (!known || entries[i] >> 62) /* present, or swapped out */
-                memcpy(to + at, (const void *)(data->base + at), page);
+                written = write_range(data, fd, at, at + page);
     }
     if (pagemap >= 0) close(pagemap);
+    return written;
 }
 
-/* The shared variables of this process, for forks. W: share and unshare, under fork_lock, which a fork holds.
- */
-static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rs_static_data *shared;
-static void *snapshot; /* for the child of the fork that goes on */
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&fork_lock);
-    snapshot = NULL;
-    if (!shared) return;
-    void *copy = mmap(NULL, shared->nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED)
-        return; /* the child shares the variables then: nothing can be reported from here */
-    memcpy(copy, (const void *)shared->base, shared->nbytes);
-    snapshot = copy;
-}
-
-static void after_fork_in_parent(void)
-{
-    if (snapshot) munmap(snapshot, shared->nbytes);
-    snapshot = NULL;
-    pthread_mutex_unlock(&fork_lock);
-}
-
-static void after_fork_in_child(void)
-{
-    if (snapshot)
-        mremap(snapshot, shared->nbytes, shared->nbytes, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)shared->base);
-    snapshot = NULL;
-    shared = NULL;
-    pthread_mutex_unlock(&fork_lock);
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-int rs_static_data_share(struct rs_static_data *data, int fd, int n_local, int my_local)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    void *view;
-    RS_TRY(rs_os_map_shared(fd, (size_t)n_local * data->nbytes, &view));
-    pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&fork_lock);
-    copy_touched(data, (unsigned char *)view + (size_t)my_local * data->nbytes);
-    data->offset = (size_t)my_local * data->nbytes;
-    data->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    void *in_place = data->fd < 0 ? MAP_FAILED
-                                  : mmap((void *)data->base, data->nbytes, PROT_READ | PROT_WRITE,
-                                         MAP_SHARED | MAP_FIXED, fd, (off_t)data->offset);
-    if (in_place != MAP_FAILED) shared = data;
-    pthread_mutex_unlock(&fork_lock);
-    if (in_place == MAP_FAILED) {
-        rs_os_unmap(view, (size_t)n_local * data->nbytes);
-        if (data->fd >= 0) close(data->fd);
-        return rs_fail(RS_E_UNSUPPORTED,
-                       "the program's static variables (%zu bytes at %p) can't be mapped from shared "
-                       "memory",
-                       data->nbytes, (void *)data->base);
-    }
-    data->view = view;
-    data->n_local = n_local;
-    return 0;
-}
-
-/* Read what was ever written of this PE's copy, by anyone. False when the file can't be read. */
+/* Read this PE's copy, as anyone wrote it; to is zero where nobody did. */
 static bool read_written(const struct rs_static_data *data, unsigned char *to)
 {
     off_t start = (off_t)data->offset, end = (off_t)(data->offset + data->nbytes);
@@ -241,16 +187,90 @@ static bool read_written(const struct rs_static_data *data, unsigned char *to)
     return true;
 }
 
+/* A private copy of the variables, elsewhere; NULL without memory. */
+static void *private_copy(const struct rs_static_data *data)
+{
+    void *copy = mmap(NULL, data->nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED) return NULL;
+    if (read_written(data, copy)) return copy;
+    munmap(copy, data->nbytes);
+    return NULL;
+}
+
+static void put_in_place(const struct rs_static_data *data, void *copy)
+{
+    mremap(copy, data->nbytes, data->nbytes, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)data->base);
+}
+
+/* The shared variables of this process, for forks. W: share and unshare, under fork_lock, which a fork holds.
+ * The copy for a child is its forking thread's, not a static: parent and child share those until the child
+ * has its own. */
+static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rs_static_data shared; /* nbytes 0: none */
+static _Thread_local void *snapshot;
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&fork_lock);
+    snapshot =
+        shared.nbytes ? private_copy(&shared) : NULL; /* without memory, they stay shared with the child */
+}
+
+static void after_fork_in_parent(void)
+{
+    if (snapshot) munmap(snapshot, shared.nbytes);
+    pthread_mutex_unlock(&fork_lock);
+}
+
+static void after_fork_in_child(void)
+{
+    if (snapshot) put_in_place(&shared, snapshot);
+    shared.nbytes = 0;
+    pthread_mutex_unlock(&fork_lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+int rs_static_data_share(struct rs_static_data *data, int fd, int n_local, int my_local)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    void *view, *in_place = MAP_FAILED;
+    RS_TRY(rs_os_map_shared(fd, (size_t)n_local * data->nbytes, &view));
+    pthread_once(&once, watch_forks);
+    data->offset = (size_t)my_local * data->nbytes;
+    pthread_mutex_lock(&fork_lock);
+    data->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (data->fd >= 0 && write_touched(data, fd))
+        in_place = mmap((void *)data->base, data->nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                        (off_t)data->offset);
+    if (in_place != MAP_FAILED) shared = *data;
+    pthread_mutex_unlock(&fork_lock);
+    if (in_place == MAP_FAILED) {
+        rs_os_unmap(view, (size_t)n_local * data->nbytes);
+        if (data->fd >= 0) close(data->fd);
+        return rs_fail(RS_E_UNSUPPORTED,
+                       "the program's static variables (%zu bytes at %p) can't be mapped from shared memory",
+                       data->nbytes, (void *)data->base);
+    }
+    data->view = view;
+    data->n_local = n_local;
+    return 0;
+}
+
 void rs_static_data_unshare(struct rs_static_data *data)
 {
     if (!data->view) return;
     pthread_mutex_lock(&fork_lock);
-    shared = NULL;
+    void *copy = private_copy(data);
+    if (copy) { /* else they stay in shared memory, which nobody else looks at any more */
+        put_in_place(data, copy);
+        shared.nbytes = 0;
+        close(data->fd);
+    }
     pthread_mutex_unlock(&fork_lock);
-    void *copy = mmap(NULL, data->nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy != MAP_FAILED && read_written(data, copy)) /* else they stay shared with nobody */
-        mremap(copy, data->nbytes, data->nbytes, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)data->base);
-    close(data->fd);
     rs_os_unmap(data->view, (size_t)data->n_local * data->nbytes);
     data->view = NULL;
     data->nbytes = 0;

@@ -91,7 +91,7 @@ static int reduce(struct rs_thread *t, uint32_t call, rocshmem_team_t handle, vo
 static int reduce_call(const char *function, rocshmem_team_t team, void *dest, const void *source,
                        size_t nreduce, enum rs_type type, int op)
 {
-    uint32_t call = RS_CALL_TYPED(RS_CALL_REDUCE, type);
+    uint32_t call = RS_CALL_REDUCTION(RS_CALL_REDUCE, type, op);
     struct rs_thread *t = rs_enter(call);
     if (RS_UNLIKELY(!t)) return rs_return(function);
     int rc = reduce(t, call, team, dest, source, nreduce, type, op);

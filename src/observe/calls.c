@@ -46,22 +46,27 @@ const char *rs_cmp_name(int cmp)
     return cmp >= 0 && cmp < 6 ? names[cmp] : "?";
 }
 
-void rs_call_name(uint32_t word, char *out, size_t nbytes)
-{
-    uint32_t id = RS_CALL_ID(word);
-    const char *name = id < RS_CALL_COUNT ? call_names[id] : "an unknown call";
-    const char *hole = strstr(name, "%s");
-    if (!hole) {
-        snprintf(out, nbytes, "%s", name);
-        return;
-    }
-    snprintf(out, nbytes, "%.*s%s%s", (int)(hole - name), name, rs_type_name(RS_CALL_TYPE(word)), hole + 2);
-}
-
-static const char *reduce_op_name(uint64_t op)
+static const char *reduce_op_name(uint32_t op)
 {
     static const char *const names[] = {"sum", "max", "min", "prod", "and", "or", "xor"};
-    return op < 7 ? names[op] : "?";
+    return op < 7 ? names[op] : op == 0xff ? "*" : "?";
+}
+
+void rs_call_name(uint32_t word, char *out, size_t nbytes)
+{
+    uint32_t id = RS_CALL_ID(word), type = RS_CALL_TYPE(word);
+    const char *name = id < RS_CALL_COUNT ? call_names[id] : "an unknown call";
+    const char *const fills[] = {type == 0xff ? "*" : rs_type_name((enum rs_type)type),
+                                 reduce_op_name(RS_CALL_OP(word))};
+    size_t used = 0;
+    for (int k = 0; k < 3 && used < nbytes; k++) { /* what lies before, between and behind the two holes */
+        const char *hole = k < 2 ? strstr(name, "%s") : NULL;
+        int length = hole ? (int)(hole - name) : (int)strlen(name);
+        int n = snprintf(out + used, nbytes - used, "%.*s%s", length, name, hole ? fills[k] : "");
+        if (!hole || n < 0) return;
+        used += (size_t)n;
+        name = hole + 2;
+    }
 }
 
 void rs_signature_format(const struct rs_signature *s, char *out, size_t nbytes)
@@ -75,6 +80,7 @@ void rs_signature_format(const struct rs_signature *s, char *out, size_t nbytes)
     else
         snprintf(team, sizeof team, "%" PRIu32, s->team);
     uint64_t a = s->arg[0], b = s->arg[1], c = s->arg[2];
+    const char *unit = strstr(name + strlen("rocshmem"), "mem") ? "bytes" : "elements";
     switch (s->kind) {
     case RS_KIND_MALLOC:
     case RS_KIND_CALLOC:
@@ -84,19 +90,26 @@ void rs_signature_format(const struct rs_signature *s, char *out, size_t nbytes)
         snprintf(out, nbytes, "%s(heap offset %" PRIu64 ")", name, a);
         return;
     case RS_KIND_BROADCAST:
-        snprintf(out, nbytes, "%s(team %s, %" PRIu64 " bytes, root %" PRIu64 ")", name, team, a, b);
+        snprintf(out, nbytes, "%s(team %s, %" PRIu64 " %s, root %" PRIu64 ")", name, team, a, unit, b);
         return;
     case RS_KIND_ALLTOALL:
     case RS_KIND_FCOLLECT:
-        snprintf(out, nbytes, "%s(team %s, %" PRIu64 " bytes)", name, team, a);
+        snprintf(out, nbytes, "%s(team %s, %" PRIu64 " %s)", name, team, a, unit);
+        return;
+    case RS_KIND_ALLTOALLS:
+        snprintf(out, nbytes, "%s(team %s, %" PRIu64 " %s, strides %" PRId64 " and %" PRId64 ")", name, team,
+                 a, unit, (int64_t)b, (int64_t)c);
         return;
     case RS_KIND_REDUCE:
-        snprintf(out, nbytes, "rocshmem_%s_%s_reduce(team %s, %" PRIu64 " elements)",
-                 rs_type_name((enum rs_type)b), reduce_op_name(c), team, a);
+    case RS_KIND_REDUCE_SCATTER:
+        snprintf(out, nbytes, "%s(team %s, %" PRIu64 " elements)", name, team, a);
         return;
     case RS_KIND_SPLIT:
         snprintf(out, nbytes, "%s(parent %s, start %d, stride %d, size %d)", name, team, (int)a, (int)b,
                  (int)c);
+        return;
+    case RS_KIND_SPLIT_2D:
+        snprintf(out, nbytes, "%s(parent %s, xrange %d)", name, team, (int)a);
         return;
     default:
         snprintf(out, nbytes, "%s(team %s)", name, team);

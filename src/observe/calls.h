@@ -31,8 +31,11 @@ enum rs_type { ROCSHMEM_RMA_TYPES(RS_TYPE_, ) ROCSHMEM_COMPLEX_TYPES(RS_TYPE_, )
 
 /* A call as one number: what the board keeps. */
 #define RS_CALL_TYPED(call, type) ((uint32_t)(call) | (uint32_t)(type) << 8)
+#define RS_CALL_REDUCTION(call, type, op) (RS_CALL_TYPED(call, type) | (uint32_t)(op) << 16)
+#define RS_CALL_ANY(call) RS_CALL_REDUCTION(call, 0xff, 0xff) /* of all types and operations: "*" */
 #define RS_CALL_ID(word) ((word)&0xff)
 #define RS_CALL_TYPE(word) ((word) >> 8 & 0xff)
+#define RS_CALL_OP(word) ((word) >> 16 & 0xff)
 
 /* "rocshmem_int64_atomic_add" for a call word. out is always terminated. */
 void rs_call_name(uint32_t word, char *out, size_t nbytes);
@@ -41,33 +44,38 @@ const char *rs_type_name(enum rs_type type);
 size_t rs_type_nbytes(enum rs_type type);
 const char *rs_cmp_name(int cmp); /* "GE", or "?" */
 
-/* What a PE said when it entered a collective. Two PEs are in the same collective when kind and args agree;
- * the rest is for messages. */
+/* What a PE said when it entered a collective. Two PEs are in the same collective when kind, width and args
+ * agree; the rest is for messages. Types of equal width may meet: the bytes are the same. */
 enum rs_kind {
-    RS_KIND_BARRIER = 1, /* no args */
-    RS_KIND_SYNC,        /* no args */
-    RS_KIND_MALLOC,      /* size, alignment */
-    RS_KIND_CALLOC,      /* size, alignment */
-    RS_KIND_FREE,        /* heap offset */
-    RS_KIND_BROADCAST,   /* nbytes, root */
-    RS_KIND_ALLTOALL,    /* nbytes a block */
-    RS_KIND_FCOLLECT,    /* nbytes */
-    RS_KIND_REDUCE,      /* elements, type, op */
-    RS_KIND_SPLIT,       /* start, stride, size */
-    RS_KIND_FINALIZE,    /* no args */
-    RS_KIND_PHASE        /* a later step of the same collective: number */
+    RS_KIND_BARRIER = 1,    /* no args */
+    RS_KIND_SYNC,           /* no args */
+    RS_KIND_MALLOC,         /* size, alignment */
+    RS_KIND_CALLOC,         /* size, alignment */
+    RS_KIND_FREE,           /* heap offset */
+    RS_KIND_BROADCAST,      /* elements, root; width */
+    RS_KIND_ALLTOALL,       /* elements a block; width */
+    RS_KIND_ALLTOALLS,      /* elements a block, dst, sst; width */
+    RS_KIND_FCOLLECT,       /* elements; width */
+    RS_KIND_COLLECT,        /* no args: counts may differ; width */
+    RS_KIND_REDUCE,         /* elements, type, op */
+    RS_KIND_REDUCE_SCATTER, /* elements a block, type, op */
+    RS_KIND_SPLIT,          /* start, stride, size */
+    RS_KIND_SPLIT_2D,       /* xrange */
+    RS_KIND_FINALIZE,       /* no args */
+    RS_KIND_PHASE           /* a later step of the same collective: number */
 };
 struct rs_signature {
     uint32_t call; /* word of the API function, for its name */
     uint32_t kind;
     uint32_t team; /* team id, for messages */
     uint64_t arg[3];
+    uint64_t width; /* bytes of an element that is moved; 0: none is */
 };
 
-/* Equal for equal (kind, args), and spread over 64 bits. */
+/* Equal for equal (kind, width, args), and spread over 64 bits. */
 static inline uint64_t rs_signature_hash(const struct rs_signature *s)
 {
-    uint64_t h = s->kind * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t h = (s->kind | s->width << 32) * UINT64_C(0x9e3779b97f4a7c15);
     for (int i = 0; i < 3; i++) {
         h = (h ^ s->arg[i]) * UINT64_C(0xff51afd7ed558ccd);
         h ^= h >> 32;

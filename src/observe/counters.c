@@ -77,12 +77,7 @@ void rs_counters_print(const struct rs_counters *counters, int my_pe, int fd)
         uint64_t times = look(&counters->calls[i]);
         if (times == 0) continue;
         char name[64];
-        rs_call_name(i, name, sizeof name);
-        char *type = strstr(name, rs_type_name(0)); /* counted over all types: print "*" for the type */
-        if (type && strchr("_", type[-1]) && RS_CALL_TYPE(i) == 0 && strncmp(type, "int32_", 6) == 0) {
-            *type = '*';
-            memmove(type + 1, type + 5, strlen(type + 5) + 1);
-        }
+        rs_call_name(RS_CALL_ANY(i), name, sizeof name); /* counted over all types */
         dprintf(fd, "PE %d  %-44s %14" PRIu64 "\n", my_pe, name, times);
     }
     dprintf(fd, "PE %d  %-8s %10s %16s %10s %16s %10s\n", my_pe, "to PE", "puts", "bytes put", "gets",

@@ -123,15 +123,24 @@ ROCSHMEM_API void rocshmem_buffer_unregister_all(void);
 /* ---- contexts ---- */
 
 /** Create a context: an independent stream of operations for fence and quiet.
- *  options  0 or ROCSHMEM_CTX_* ored     ctx  receives the context
- *  Local. Returns 0 or a status (ARG, STATE). Source: OpenSHMEM 1.5, Communication Management. Since 0.1. */
+ *  options  0 or ROCSHMEM_CTX_* ored. SERIALIZED: the caller lets no two threads use it at one time.
+ *           WG_PRIVATE: only the thread that creates it uses it; another thread's call is ARG. NOSTORE: its
+ *           quiet and fence need not order ordinary stores. SHARED: the default. All others: ARG
+ *  ctx      receives the context; unchanged on failure
+ *  Local. Returns 0 or a status (ARG, NOMEM, LIMIT, STATE). Source: OpenSHMEM 1.5, Communication Management,
+ * whose CTX_PRIVATE is WG_PRIVATE here. Since 0.1. */
 ROCSHMEM_API int rocshmem_ctx_create(int64_t options, rocshmem_ctx_t *ctx);
-/** As rocshmem_ctx_create; PE numbers given with this context are the team's. Source: OpenSHMEM 1.5. Since
- * 0.1. */
+/** As rocshmem_ctx_create; PE numbers given with this context are the team's. It ends with its team at the
+ * latest. Source: OpenSHMEM 1.5, Communication Management. Since 0.1. */
 ROCSHMEM_API int rocshmem_team_create_ctx(rocshmem_team_t team, int64_t options, rocshmem_ctx_t *ctx);
 /** Complete a context's operations and give it back. Local. ARG: the default or an unknown context.
  *  ROCSHMEM_CTX_INVALID is a no-op. Source: OpenSHMEM 1.5. Since 0.1. */
 ROCSHMEM_API void rocshmem_ctx_destroy(rocshmem_ctx_t ctx);
+/** The team a context was made with; WORLD for the default one and those of rocshmem_ctx_create.
+ *  team  receives it, and INVALID on failure; must not be NULL
+ *  Local. Returns 0, or ARG (ctx INVALID or unknown), STATE. Source: OpenSHMEM 1.5, Team Management. Since
+ * 0.2. */
+ROCSHMEM_API int rocshmem_ctx_get_team(rocshmem_ctx_t ctx, rocshmem_team_t *team);
 
 /* ---- order ---- */
 
@@ -169,14 +178,36 @@ ROCSHMEM_API int rocshmem_team_n_pes(rocshmem_team_t team);
  *  Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
 ROCSHMEM_API int rocshmem_team_translate_pe(rocshmem_team_t src_team, int src_pe, rocshmem_team_t dest_team);
 /** Make a team of parent's PEs start, start + stride, ... (size of them).
- *  config, mask  may be NULL, 0     team_out  receives the team, INVALID for those outside it
- *  Collective over parent. Returns 0 or a status (ARG: range, INVALID parent; MISMATCH).
- *  Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
+ *  parent    the PEs that call     start, stride, size  in parent's numbering. size >= 1; a negative stride
+ *            counts down, and so numbers backwards; 0 needs size 1; every PE named must be in parent
+ *  config    num_contexts, a hint; equal on the members; may be NULL when mask is 0
+ *  mask      ROCSHMEM_TEAM_NUM_CONTEXTS or 0 (defaults); an unknown bit is ARG
+ *  team_out  receives the team, INVALID for those outside it and on failure
+ *  Collective over parent. Returns 0 or a status: ARG (range, config, INVALID parent), LIMIT (a PE is in
+ * ROCSHMEM_MAX_NUM_TEAMS teams), MISMATCH. Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
 ROCSHMEM_API int rocshmem_team_split_strided(rocshmem_team_t parent, int start, int stride, int size,
                                              const rocshmem_team_config_t *config, long mask,
                                              rocshmem_team_t *team_out);
-/** Give a team back. Collective over it, without waiting. WORLD, SHARED, INVALID: no-op. ARG: unknown or
- * destroyed. Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
+/** Lay parent's PEs out in rows of xrange and make two teams: of my row, and of my column. PE p of parent is
+ * number p % xrange of x team p / xrange, and the other way round for the y team; the last row may be short.
+ *  xrange  >= 1; more than parent's PEs is one row
+ *  xaxis_config, xaxis_mask, yaxis_config, yaxis_mask  as config and mask of rocshmem_team_split_strided
+ *  xaxis_team, yaxis_team  receive the teams, INVALID for one that could not be made
+ *  Collective over parent. Returns 0 when both were made, else a status: ARG, LIMIT, MISMATCH.
+ *  Source: OpenSHMEM 1.5, Team Management. Since 0.2. */
+ROCSHMEM_API int rocshmem_team_split_2d(rocshmem_team_t parent, int xrange,
+                                        const rocshmem_team_config_t *xaxis_config, long xaxis_mask,
+                                        rocshmem_team_t *xaxis_team,
+                                        const rocshmem_team_config_t *yaxis_config, long yaxis_mask,
+                                        rocshmem_team_t *yaxis_team);
+/** What a team was configured with; 0 contexts for WORLD, SHARED and where the split named none.
+ *  mask    ROCSHMEM_TEAM_NUM_CONTEXTS or 0 (config is not touched and may be NULL); an unknown bit is ARG
+ *  config  receives the fields that mask names
+ *  Local. Returns 0 or a status: ARG (team INVALID or unknown, mask, config), STATE.
+ *  Source: OpenSHMEM 1.5, Team Management. Since 0.2. */
+ROCSHMEM_API int rocshmem_team_get_config(rocshmem_team_t team, long mask, rocshmem_team_config_t *config);
+/** Give a team back, and the contexts made with it here. Collective over it, without waiting. WORLD, SHARED,
+ * INVALID: no-op. ARG: unknown or destroyed. Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
 ROCSHMEM_API void rocshmem_team_destroy(rocshmem_team_t team);
 
 #ifdef __cplusplus

@@ -84,6 +84,14 @@ ROCSHMEM_API void rocshmemx_set_interrupt_hook(int (*hook)(void *arg), void *arg
  *  Source: OpenSHMEM 1.5, Memory Model; extension here. Since 0.2. */
 ROCSHMEM_API int rocshmemx_static_data(int on);
 
+/** The team of the PEs start, start + stride, ..., size of them: an active set of OpenSHMEM's deprecated collectives. Its
+ *  members alone make it when each calls this for the first time (which waits for the others); later calls look it up.
+ *  start, stride, size  start >= 0, stride >= 1, size >= 1, all PEs inside the job, this PE among them
+ *  team_out             receives the team; rocshmem_team_destroy leaves it alone
+ *  Returns 0 or a status: ARG, LIMIT (ROCSHMEM_MAX_NUM_TEAMS), PEER, BROKEN, TIMEOUT, INTERRUPTED, STATE.
+ *  Source: extension. Since 0.2. */
+ROCSHMEM_API int rocshmemx_active_set(int start, int stride, int size, rocshmem_team_t *team_out);
+
 /** 1 between rocshmem_init and rocshmem_finalize, else 0. Any thread, any time.
  *  Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_initialized(void);

@@ -97,3 +97,22 @@ void rocshmem_team_destroy(rocshmem_team_t handle)
     rs_team_destroy(team);
     rs_team_put(team);
 }
+
+static int active_set(struct rs_job *job, int start, int stride, int size, rocshmem_team_t *team_out)
+{
+    struct rs_team *team;
+    if (!team_out) return rs_fail(RS_E_ARG, "team_out is NULL");
+    RS_TRY(rs_active_set(job, start, stride, size, &team));
+    *team_out = rs_team_handle(team);
+    rs_team_put(team);
+    return 0;
+}
+
+int rocshmemx_active_set(int start, int stride, int size, rocshmem_team_t *team_out)
+{
+    struct rs_thread *t = rs_enter(RS_CALL_ACTIVE_SET);
+    if (RS_UNLIKELY(!t)) return rs_return(__func__);
+    int rc = active_set(rs_thread_job(t), start, stride, size, team_out);
+    rs_leave(t, RS_CALL_ACTIVE_SET);
+    return RS_LIKELY(rc == 0) ? 0 : rs_return(__func__);
+}

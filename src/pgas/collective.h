@@ -38,10 +38,17 @@ struct rs_called {
     _Atomic uint64_t sequence;
     _Atomic uint64_t words[sizeof(struct rs_signature) / 8];
 };
+/* Where members of an active set find each other. W: owner of the slot; key last, release, once. R: members,
+ * key acquire: the rest is there and stays. */
+struct rs_meeting {
+    _Atomic uint64_t key;               /* which active set this slot is for; 0: none */
+    uint64_t sequence, stream_sequence; /* where the slot stopped before */
+};
 struct rs_post {
     struct rs_line lines[RS_RING];
     struct rs_called called[RS_RING];
     struct rs_called stream_called[RS_STREAM_RING];
+    struct rs_meeting meeting;
 };
 _Static_assert(sizeof(struct rs_line) == 128, "members poll a line: two cache lines, no neighbour in them");
 _Static_assert(sizeof(struct rs_post) <= RS_POST_NBYTES, "a post fits its room on the board");

@@ -23,7 +23,7 @@ int rs_teams_init(struct rs_teams *teams, int max_teams)
     return 0;
 }
 
-static void team_free(struct rs_team *team)
+void rs_team_free(struct rs_team *team)
 {
     if (!team) return;
     free(team->pes);
@@ -39,9 +39,9 @@ void rs_teams_fini(struct rs_teams *teams)
     for (int b = 0; b < RS_TEAM_BUCKETS; b++)
         for (struct rs_team *team = teams->buckets[b], *next; team; team = next) {
             next = team->next;
-            team_free(team);
+            rs_team_free(team);
         }
-    for (int i = 0; i < teams->max_teams; i++) team_free(teams->slots[i].leaving);
+    for (int i = 0; i < teams->max_teams; i++) rs_team_free(teams->slots[i].leaving);
     free(teams->slots);
     pthread_mutex_destroy(&teams->lock);
     memset(teams, 0, sizeof *teams);
@@ -56,8 +56,8 @@ static uint64_t *flags_of(const struct rs_job *job, int pe, int slot)
 }
 
 /* A team without a place in the table. members: world PEs; slots: each member's. */
-static int team_make(struct rs_job *job, uint32_t id, const int *members, const int *slots, int n,
-                     struct rs_team **team_out)
+int rs_team_make(struct rs_job *job, uint32_t id, const int *members, const int *slots, int n,
+                 struct rs_team **team_out)
 {
     struct rs_team *team = calloc(1, sizeof *team);
     if (!team) return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n);
@@ -66,7 +66,7 @@ static int team_make(struct rs_job *job, uint32_t id, const int *members, const 
     team->posts = malloc((size_t)n * sizeof(struct rs_post *));
     team->flags = malloc((size_t)n * sizeof *team->flags);
     if (!team->pes || !team->posts || !team->flags) {
-        team_free(team);
+        rs_team_free(team);
         return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n);
     }
     team->job = job;
@@ -88,12 +88,19 @@ static int team_make(struct rs_job *job, uint32_t id, const int *members, const 
     return 0;
 }
 
-static void table_add_locked(struct rs_teams *teams, struct rs_team *team)
+void rs_team_add_locked(struct rs_teams *teams, struct rs_team *team)
 {
     struct rs_team **bucket = &teams->buckets[team->id % RS_TEAM_BUCKETS];
     team->next = *bucket;
     *bucket = team;
     teams->n_live++;
+}
+
+struct rs_team *rs_team_find_locked(const struct rs_teams *teams, uint32_t id)
+{
+    struct rs_team *team = teams->buckets[id % RS_TEAM_BUCKETS];
+    while (team && team->id != id) team = team->next;
+    return team;
 }
 
 int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_pes, int slot,
@@ -102,12 +109,12 @@ int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_
     int *slots = malloc((size_t)n_pes * sizeof *slots);
     if (!slots) return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n_pes);
     for (int i = 0; i < n_pes; i++) slots[i] = slot;
-    int rc = team_make(job, id, pes, slots, n_pes, team_out);
+    int rc = rs_team_make(job, id, pes, slots, n_pes, team_out);
     free(slots);
     if (rc < 0) return rc;
     pthread_mutex_lock(&job->teams.lock);
     job->teams.slots[slot].used = true;
-    table_add_locked(&job->teams, *team_out);
+    rs_team_add_locked(&job->teams, *team_out);
     pthread_mutex_unlock(&job->teams.lock);
     return 0;
 }
@@ -125,14 +132,13 @@ static void reclaim_locked(struct rs_slot *slot)
     slot->stream_sequence = team->stream_sequence;
     slot->leaving = NULL;
     slot->used = false;
-    team_free(team);
+    rs_team_free(team);
 }
 
 /* A free slot of mine, taken; -1 when there is none. */
-static int slot_take(struct rs_teams *teams, struct rs_slot *state_out)
+int rs_team_slot_take_locked(struct rs_teams *teams, struct rs_slot *state_out)
 {
     int found = -1;
-    pthread_mutex_lock(&teams->lock);
     for (int i = 0; i < teams->max_teams && found < 0; i++) {
         struct rs_slot *slot = &teams->slots[i];
         if (slot->used) reclaim_locked(slot);
@@ -141,7 +147,6 @@ static int slot_take(struct rs_teams *teams, struct rs_slot *state_out)
         *state_out = *slot;
         found = i;
     }
-    pthread_mutex_unlock(&teams->lock);
     return found;
 }
 
@@ -197,13 +202,13 @@ static int split_finish(struct rs_team *parent, const struct offer *offers, int 
     }
     *team_out = NULL;
     if (offers[parent->my_pe].slot < 0) goto done;
-    rc = team_make(job, most.next_id, members, slots, size, team_out);
+    rc = rs_team_make(job, most.next_id, members, slots, size, team_out);
     if (rc < 0) goto done;
     (*team_out)->sequence = (*team_out)->base = most.sequence;
     (*team_out)->stream_sequence = (*team_out)->stream_base = most.stream_sequence;
     pthread_mutex_lock(&job->teams.lock);
     if (job->teams.next_id <= most.next_id) job->teams.next_id = most.next_id + 1;
-    table_add_locked(&job->teams, *team_out);
+    rs_team_add_locked(&job->teams, *team_out);
     pthread_mutex_unlock(&job->teams.lock);
 done:
     free(members);
@@ -214,9 +219,9 @@ done:
 static struct offer make_offer(struct rs_job *job)
 {
     struct rs_slot state = {0};
-    int slot = slot_take(&job->teams, &state);
-    struct offer offer = {slot < 0 ? -2 : slot, 0, state.sequence, state.stream_sequence};
     pthread_mutex_lock(&job->teams.lock);
+    int slot = rs_team_slot_take_locked(&job->teams, &state);
+    struct offer offer = {slot < 0 ? -2 : slot, 0, state.sequence, state.stream_sequence};
     offer.next_id = job->teams.next_id;
     pthread_mutex_unlock(&job->teams.lock);
     return offer;
@@ -266,6 +271,7 @@ int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, 
 void rs_team_destroy(struct rs_team *team)
 {
     struct rs_teams *teams = &team->job->teams;
+    if (team->id >= RS_TEAM_ID_ACTIVE) return; /* its members find each other again by its key, for ever */
     pthread_mutex_lock(&teams->lock);
     if (team->destroyed) {
         pthread_mutex_unlock(&teams->lock);
@@ -298,8 +304,7 @@ struct rs_team *rs_team_get(struct rs_job *job, rocshmem_team_t handle, const ch
     if (handle == ROCSHMEM_TEAM_SHARED) return job->shared;
     if (number >= RS_TEAM_ID_FIRST && number < RS_TEAM_ID_WORLD) {
         pthread_mutex_lock(&teams->lock);
-        team = teams->buckets[number % RS_TEAM_BUCKETS];
-        while (team && team->id != number) team = team->next;
+        team = rs_team_find_locked(teams, (uint32_t)number);
         if (team) team->refs++;
         pthread_mutex_unlock(&teams->lock);
     }

@@ -20,7 +20,8 @@ struct rs_stream_slots;
 
 #define RS_TEAM_ID_WORLD (UINT32_MAX - 1) /* the low half of ROCSHMEM_TEAM_WORLD */
 #define RS_TEAM_ID_SHARED 1u
-#define RS_TEAM_ID_FIRST 2u /* of split teams */
+#define RS_TEAM_ID_FIRST 2u           /* of split teams */
+#define RS_TEAM_ID_ACTIVE 0x80000000u /* of active sets, and above */
 
 struct rs_team {
     struct rs_job *job;
@@ -76,6 +77,19 @@ int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, 
                   struct rs_team **team_out);
 /* Announce that this PE is done with it; never waits. */
 void rs_team_destroy(struct rs_team *team);
+
+/* The team of an active set (OpenSHMEM's deprecated collectives): PEs start, start + stride, ..., size of
+ * them. Made by its members alone when they first use it, and kept. Waits for all members the first time. The
+ * caller puts it. ARG: not in it, or out of range; LIMIT. */
+int rs_active_set(struct rs_job *job, int start, int stride, int size, struct rs_team **team_out);
+
+/* What splits and active sets build with. */
+int rs_team_slot_take_locked(struct rs_teams *teams, struct rs_slot *state_out); /* -1: none is free */
+int rs_team_make(struct rs_job *job, uint32_t id, const int *members, const int *slots, int n,
+                 struct rs_team **team_out);
+void rs_team_free(struct rs_team *team);                                        /* NULL is fine */
+void rs_team_add_locked(struct rs_teams *teams, struct rs_team *team);          /* into the table */
+struct rs_team *rs_team_find_locked(const struct rs_teams *teams, uint32_t id); /* NULL: none */
 
 /* The team behind a handle, kept alive until rs_team_put. NULL (worded: what names the argument) when there
  * is none. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The runtime's kernels by name, run as functions of the host.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "fake.h"
+
+void rs_kernel_amo(uint64_t *word, uint64_t value, uint64_t cond, uint64_t *result, uint64_t ticket,
+                   uint32_t op, uint32_t width);
+void rs_kernel_wait(const uint64_t *word, uint64_t value, uint32_t cmp);
+
+void fake_pause(void);
+void fake_pause(void)
+{
+    usleep(20);
+}
+
+static void amo(const uint64_t *a)
+{
+    rs_kernel_amo((uint64_t *)a[0], a[1], a[2], (uint64_t *)a[3], a[4], (uint32_t)a[5], (uint32_t)a[6]);
+}
+
+static void wait(const uint64_t *a)
+{
+    rs_kernel_wait((const uint64_t *)a[0], a[1], (uint32_t)a[2]);
+}
+
+static const struct kernel kernels[] = {
+    {"rs_kernel_amo", 7, 1u << 5 | 1u << 6, 1u << 0 | 1u << 3, amo},
+    {"rs_kernel_wait", 3, 1u << 2, 1u << 0, wait},
+};
+
+const struct kernel *fake_kernel(const char *name)
+{
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (strcmp(kernels[i].name, name) == 0) return &kernels[i];
+    return NULL;
+}

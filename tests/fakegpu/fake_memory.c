@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fake driver's memory: a list of blocks under one lock. A block has the address that users see and the
+ * one that this driver uses; they differ in strict mode only.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fake.h"
+
+struct reservation {
+    struct reservation *next;
+    unsigned char *base;
+    size_t nbytes;
+};
+struct handle {
+    struct handle *next;
+    unsigned long long id;
+    int fd;
+    size_t nbytes;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* everything here */
+static struct block *blocks;
+static struct reservation *reservations;
+static struct handle *handles;
+static unsigned long long next_handle = 1;
+
+int fake_devices(void)
+{
+    const char *text = getenv("FAKEGPU_DEVICES");
+    return text && text[0] ? atoi(text) : 1;
+}
+
+bool fake_strict(void)
+{
+    const char *text = getenv("FAKEGPU_STRICT");
+    return text && text[0] == '1';
+}
+
+static size_t whole(size_t nbytes)
+{
+    return (nbytes + 4095) & ~(size_t)4095;
+}
+
+static struct block *around(uintptr_t ptr)
+{
+    for (struct block *b = blocks; b; b = b->next)
+        if (ptr - (uintptr_t)b->base < b->nbytes) return b;
+    return NULL;
+}
+
+void *fake_cpu(uintptr_t ptr, size_t nbytes)
+{
+    unsigned char *cpu = NULL;
+    pthread_mutex_lock(&lock);
+    struct block *b = around(ptr);
+    /* A range may cross blocks that lie side by side with equal distances to their CPU side. */
+    if (b && (!b->mapped || b->accessible)) {
+        size_t at = ptr - (uintptr_t)b->base;
+        if (nbytes <= b->nbytes - at) cpu = b->cpu + at;
+    }
+    pthread_mutex_unlock(&lock);
+    return cpu;
+}
+
+int fake_kind(uintptr_t ptr)
+{
+    pthread_mutex_lock(&lock);
+    struct block *b = around(ptr);
+    int kind = !b ? 0 : b->kind == BLOCK_HOST ? 1 : 2;
+    pthread_mutex_unlock(&lock);
+    return kind;
+}
+
+static void add(const struct block *block)
+{
+    struct block *b = malloc(sizeof *b);
+    if (!b) abort();
+    *b = *block;
+    pthread_mutex_lock(&lock);
+    b->next = blocks;
+    blocks = b;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Out of the list; NULL when no block of this kind begins there. */
+static struct block *take(uintptr_t ptr, enum block_kind kind)
+{
+    pthread_mutex_lock(&lock);
+    struct block **at = &blocks;
+    while (*at && !((uintptr_t)(*at)->base == ptr && (*at)->kind == kind)) at = &(*at)->next;
+    struct block *b = *at;
+    if (b) *at = b->next;
+    pthread_mutex_unlock(&lock);
+    return b;
+}
+
+/* Device memory behind a descriptor, at an address of the system's choice. */
+static int map_device(int fd, size_t nbytes, bool imported, uintptr_t *ptr)
+{
+    struct block b = {.kind = BLOCK_DEVICE, .nbytes = whole(nbytes), .fd = fd, .imported = imported};
+    void *cpu = mmap(NULL, b.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), *base = cpu;
+    if (cpu != MAP_FAILED && fake_strict())
+        base = mmap(NULL, b.nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (cpu == MAP_FAILED || base == MAP_FAILED) {
+        close(fd);
+        return OUT_OF_MEMORY;
+    }
+    b.base = base;
+    b.cpu = cpu;
+    add(&b);
+    *ptr = (uintptr_t)base;
+    return OK;
+}
+
+static void unmap(struct block *b)
+{
+    if (b->cpu != b->base) munmap(b->base, b->nbytes);
+    munmap(b->cpu, b->nbytes);
+    if (b->fd >= 0) close(b->fd);
+    free(b);
+}
+
+int fake_alloc(uintptr_t *ptr, size_t nbytes)
+{
+    if (nbytes == 0) return INVALID_VALUE;
+    int fd = memfd_create("fakegpu", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)whole(nbytes)) != 0) return OUT_OF_MEMORY;
+    return map_device(fd, nbytes, false, ptr);
+}
+
+int fake_free(uintptr_t ptr)
+{
+    struct block *b = take(ptr, BLOCK_DEVICE);
+    if (!b || b->imported) return INVALID_VALUE;
+    unmap(b);
+    return OK;
+}
+
+int fake_host_alloc(void **ptr, size_t nbytes)
+{
+    if (nbytes == 0) return INVALID_VALUE;
+    struct block b = {.kind = BLOCK_HOST, .nbytes = whole(nbytes), .fd = -1};
+    void *base = mmap(NULL, b.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) return OUT_OF_MEMORY;
+    b.base = b.cpu = base;
+    add(&b);
+    *ptr = base;
+    return OK;
+}
+
+int fake_host_free(void *ptr)
+{
+    struct block *b = take((uintptr_t)ptr, BLOCK_HOST);
+    if (!b || b->registered) return INVALID_VALUE;
+    unmap(b);
+    return OK;
+}
+
+int fake_host_register(void *ptr, size_t nbytes)
+{
+    if (!ptr || nbytes == 0) return INVALID_VALUE;
+    if (fake_kind((uintptr_t)ptr)) return 712; /* registered already */
+    add(&(struct block){
+        .kind = BLOCK_HOST, .base = ptr, .cpu = ptr, .nbytes = nbytes, .fd = -1, .registered = true});
+    return OK;
+}
+
+int fake_host_unregister(void *ptr)
+{
+    struct block *b = take((uintptr_t)ptr, BLOCK_HOST);
+    if (!b || !b->registered) return 713; /* not registered */
+    free(b);
+    return OK;
+}
+
+/* ---- IPC: a handle is the exporter's pid and descriptor ---- */
+
+struct ipc {
+    char magic[8];
+    int pid, fd;
+    uint64_t nbytes;
+};
+
+int fake_ipc_get(void *handle64, uintptr_t ptr)
+{
+    struct ipc ipc = {.magic = "fakegpu", .pid = getpid()};
+    pthread_mutex_lock(&lock);
+    struct block *b = around(ptr);
+    bool ok = b && b->kind == BLOCK_DEVICE && b->fd >= 0 && !b->imported && !b->mapped;
+    if (ok) {
+        ipc.fd = b->fd;
+        ipc.nbytes = b->nbytes;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!ok) return INVALID_VALUE;
+    memset(handle64, 0, 64);
+    memcpy(handle64, &ipc, sizeof ipc);
+    return OK;
+}
+
+int fake_ipc_open(uintptr_t *ptr, const void *handle64)
+{
+    struct ipc ipc;
+    char path[64];
+    memcpy(&ipc, handle64, sizeof ipc);
+    if (memcmp(ipc.magic, "fakegpu", 8) != 0) return INVALID_VALUE;
+    if (ipc.pid == getpid()) return INVALID_CONTEXT; /* as the real ones refuse one's own */
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", ipc.pid, ipc.fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return INVALID_HANDLE;
+    return map_device(fd, ipc.nbytes, true, ptr);
+}
+
+int fake_ipc_close(uintptr_t ptr)
+{
+    struct block *b = take(ptr, BLOCK_DEVICE);
+    if (!b || !b->imported) return INVALID_VALUE;
+    unmap(b);
+    return OK;
+}
+
+/* ---- virtual memory ---- */
+
+static int add_handle(unsigned long long *out, int fd, size_t nbytes)
+{
+    struct handle *h = malloc(sizeof *h);
+    if (!h) abort();
+    pthread_mutex_lock(&lock);
+    *h = (struct handle){handles, next_handle++, fd, nbytes};
+    handles = h;
+    *out = h->id;
+    pthread_mutex_unlock(&lock);
+    return OK;
+}
+
+static int handle_fd(unsigned long long id, size_t *nbytes)
+{
+    int fd = -1;
+    pthread_mutex_lock(&lock);
+    for (struct handle *h = handles; h; h = h->next)
+        if (h->id == id) {
+            fd = h->fd;
+            *nbytes = h->nbytes;
+        }
+    pthread_mutex_unlock(&lock);
+    return fd;
+}
+
+int fake_vmm_create(unsigned long long *handle, size_t nbytes)
+{
+    if (nbytes == 0 || nbytes % FAKE_GRANULARITY) return INVALID_VALUE;
+    int fd = memfd_create("fakegpu", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)nbytes) != 0) return OUT_OF_MEMORY;
+    return add_handle(handle, fd, nbytes);
+}
+
+int fake_vmm_release(unsigned long long handle)
+{
+    pthread_mutex_lock(&lock);
+    struct handle **at = &handles;
+    while (*at && (*at)->id != handle) at = &(*at)->next;
+    struct handle *h = *at;
+    if (h) *at = h->next;
+    pthread_mutex_unlock(&lock);
+    if (!h) return INVALID_VALUE;
+    close(h->fd);
+    free(h);
+    return OK;
+}
+
+int fake_vmm_export(int *fd, unsigned long long handle)
+{
+    size_t nbytes;
+    int own = handle_fd(handle, &nbytes);
+    if (own < 0) return INVALID_VALUE;
+    *fd = fcntl(own, F_DUPFD_CLOEXEC, 0);
+    return *fd < 0 ? OUT_OF_MEMORY : OK;
+}
+
+int fake_vmm_import(unsigned long long *handle, int fd)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0) return INVALID_VALUE;
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return own < 0 ? OUT_OF_MEMORY : add_handle(handle, own, (size_t)info.st_size);
+}
+
+int fake_vmm_reserve(uintptr_t *ptr, size_t nbytes, size_t align)
+{
+    if (nbytes == 0 || nbytes % FAKE_GRANULARITY || (align & (align - 1))) return INVALID_VALUE;
+    if (align < FAKE_GRANULARITY) align = FAKE_GRANULARITY;
+    unsigned char *all =
+        mmap(NULL, nbytes + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) return OUT_OF_MEMORY;
+    unsigned char *base = (unsigned char *)(((uintptr_t)all + align - 1) & ~(uintptr_t)(align - 1));
+    if (base > all) munmap(all, (size_t)(base - all));
+    if (base < all + align) munmap(base + nbytes, (size_t)(all + align - base));
+    struct reservation *r = malloc(sizeof *r);
+    if (!r) abort();
+    pthread_mutex_lock(&lock);
+    *r = (struct reservation){reservations, base, nbytes};
+    reservations = r;
+    pthread_mutex_unlock(&lock);
+    *ptr = (uintptr_t)base;
+    return OK;
+}
+
+int fake_vmm_unreserve(uintptr_t ptr, size_t nbytes)
+{
+    pthread_mutex_lock(&lock);
+    struct reservation **at = &reservations;
+    while (*at && ((uintptr_t)(*at)->base != ptr || (*at)->nbytes != nbytes)) at = &(*at)->next;
+    struct reservation *r = *at;
+    for (struct block *b = blocks; r && b; b = b->next)
+        if (b->mapped && (uintptr_t)b->base - ptr < nbytes) r = NULL; /* something is still mapped */
+    if (r) *at = r->next;
+    pthread_mutex_unlock(&lock);
+    if (!r) return INVALID_VALUE;
+    munmap(r->base, r->nbytes);
+    free(r);
+    return OK;
+}
+
+int fake_vmm_map(uintptr_t ptr, size_t nbytes, unsigned long long handle)
+{
+    size_t has;
+    int fd = handle_fd(handle, &has);
+    bool reserved = false;
+    pthread_mutex_lock(&lock);
+    for (struct reservation *r = reservations; r; r = r->next)
+        reserved |= ptr - (uintptr_t)r->base < r->nbytes && nbytes <= r->nbytes - (ptr - (uintptr_t)r->base);
+    for (struct block *b = blocks; b; b = b->next)
+        if ((uintptr_t)b->base - ptr < nbytes || ptr - (uintptr_t)b->base < b->nbytes) reserved = false;
+    pthread_mutex_unlock(&lock);
+    if (fd < 0 || nbytes != has || !reserved || ptr % FAKE_GRANULARITY) return INVALID_VALUE;
+    struct block b = {.kind = BLOCK_DEVICE, .base = (unsigned char *)ptr, .nbytes = nbytes, .mapped = true};
+    b.fd = -1;
+    b.cpu = fake_strict() ? mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                          : mmap(b.base, nbytes, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (b.cpu == MAP_FAILED) return OUT_OF_MEMORY;
+    add(&b);
+    return OK;
+}
+
+int fake_vmm_unmap(uintptr_t ptr, size_t nbytes)
+{
+    for (size_t done = 0; done < nbytes;) {
+        struct block *b = take(ptr + done, BLOCK_DEVICE);
+        if (!b || !b->mapped) return INVALID_VALUE;
+        done += b->nbytes;
+        if (b->cpu != b->base) munmap(b->cpu, b->nbytes);
+        mmap(b->base, b->nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        free(b);
+    }
+    return OK;
+}
+
+int fake_vmm_access(uintptr_t ptr, size_t nbytes)
+{
+    for (size_t done = 0; done < nbytes;) {
+        pthread_mutex_lock(&lock);
+        struct block *b = around(ptr + done);
+        if (b && b->mapped) b->accessible = true;
+        pthread_mutex_unlock(&lock);
+        if (!b || !b->mapped || (uintptr_t)b->base != ptr + done) return INVALID_VALUE;
+        if (b->cpu == b->base) mprotect(b->base, b->nbytes, PROT_READ | PROT_WRITE);
+        done += b->nbytes;
+    }
+    return OK;
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where memory lives and ordered work runs: the contract between the runtime and a kind of device. Two
- * implementations: host (host.c, host_stream.c) and, later, gpu.c. A device knows nothing of PEs, teams or
- * networks.
+ * implementations: host (host.c, host_stream.c), and gpu (gpu*.c, over the driver of either vendor). A device
+ * knows nothing of PEs, teams or networks.
  *
  * Ordered work is enqueued on a stream and executed in its order; every enqueuing slot returns at once. A
  * stream is a handle as users give it (void *): the device resolves it, so an unknown one is an ARG error of
@@ -28,6 +28,38 @@ struct rs_memop {
     uint64_t value;
 };
 
+/* One atomic operation on a word. kernels.c has them in this order too. */
+enum rs_amo_op {
+    RS_AMO_FETCH,
+    RS_AMO_SET,
+    RS_AMO_SWAP,
+    RS_AMO_COMPARE_SWAP,
+    RS_AMO_ADD,
+    RS_AMO_AND,
+    RS_AMO_OR,
+    RS_AMO_XOR
+};
+
+/* The windows of the PEs of a host, as they are mapped here. They may outlive the device's close. */
+struct rs_windows {
+    size_t nbytes, stride; /* of each: what is used; the distance where they lie side by side */
+    size_t align;          /* that every window's start has, on every PE */
+    int n_local, my_local;
+    uintptr_t *base; /* owned, n_local of them; 0: there is no path to that one */
+    void *state;     /* the device's */
+};
+/* How a PE's window is found by another process: these bytes, and a descriptor where there is one. */
+struct rs_window_export {
+    unsigned char bytes[112];
+};
+
+struct rs_device_options {
+    const char *library; /* the driver's, instead of the usual one; "" */
+    const char *kernels; /* a file with device code, instead of what is built in; "" */
+    bool ipc;            /* export windows by IPC handle even where descriptors would do */
+    size_t inline_nbytes;
+};
+
 struct rs_device_ops {
     const char *name;      /* "host", "cuda", "hip": what rocshmem-info prints */
     bool cpu_reaches_heap; /* the CPU may load and store the heap: blocking transfers are memcpy, atomics are
@@ -35,18 +67,41 @@ struct rs_device_ops {
     bool can_call;         /* the call slot is there */
     bool can_capture;      /* stream work can be captured in a graph */
 
-    /* Start this device. watch outlives it. */
-    int (*open)(struct rs_device *dev, int ordinal, const struct rs_watch *watch, size_t inline_nbytes);
+    /* How many devices of this kind there are. 0: none, why says the reason. Before open; any thread. */
+    int (*count)(const struct rs_device_options *options, char *why, size_t nbytes);
+    /* The device that the calling thread chose by the driver's own means, -1 for none. NULL: never any. */
+    int (*chosen)(const struct rs_device_options *options);
+    /* Start device ordinal. watch outlives it. */
+    int (*open)(struct rs_device *dev, int ordinal, const struct rs_watch *watch,
+                const struct rs_device_options *options);
     /* Drain and end it. Safe on a zeroed struct. */
     void (*close)(struct rs_device *dev);
 
-    /* --- memory --- */
-    /* On one PE of the host: make the windows of all its n_local PEs, nbytes each, behind one descriptor
-     * (taken by the caller). */
-    int (*windows_create)(struct rs_device *dev, size_t nbytes, int n_local, int *fd_out);
-    /* On every PE: map them at equal stride. fd is borrowed. */
-    int (*windows_map)(struct rs_device *dev, int fd, size_t nbytes, int n_local, void **base_out);
-    void (*windows_unmap)(void *base, size_t nbytes, int n_local);
+    /* --- memory ---
+     * Windows that one PE makes for all of its host, behind one descriptor (taken by the caller); ... */
+    int (*windows_create)(struct rs_device *dev, size_t stride, int n_local, int *fd_out);
+    /* ... and every PE maps (fd is borrowed); base is there, to be filled. Both NULL for the other way: */
+    int (*windows_map)(struct rs_device *dev, int fd, struct rs_windows *windows);
+    /* Every PE makes its own, zeroed, and exports it (*fd_out: taken by the caller, -1: bytes say it all),
+     * ... */
+    int (*window_make)(struct rs_device *dev, struct rs_windows *windows, struct rs_window_export *export_out,
+                       int *fd_out);
+    /* ... and imports each other's (fd is borrowed). */
+    int (*window_open)(struct rs_device *dev, struct rs_windows *windows, int local,
+                       const struct rs_window_export *export, int fd);
+    /* Everything, base included; also of windows half made. */
+    void (*windows_unmap)(struct rs_windows *windows);
+    /* Zeroed memory that the CPU and streams reach at one address. */
+    int (*words_alloc)(struct rs_device *dev, size_t nbytes, void **words_out);
+    void (*words_free)(struct rs_device *dev, void *words);
+
+    /* --- done when they return; NULL where cpu_reaches_heap --- */
+    /* Copy between any two of: windows, memory of the device, memory of the host. */
+    int (*transfer)(struct rs_device *dev, void *dst, const void *src, size_t nbytes);
+    int (*fill)(struct rs_device *dev, void *dst, int byte, size_t nbytes);
+    /* width 4 or 8; atomic against those of all PEs and against stream work. old_out may be NULL. */
+    int (*amo)(struct rs_device *dev, enum rs_amo_op op, void *word, size_t width, uint64_t value,
+               uint64_t cond, uint64_t *old_out);
 
     /* --- ordered work --- */
     int (*stream_create)(struct rs_device *dev, void **stream_out);
@@ -55,6 +110,8 @@ struct rs_device_ops {
     int (*synchronize)(struct rs_device *dev, void *stream);
     int (*synchronize_all)(struct rs_device *dev);
     int (*query)(struct rs_device *dev, void *stream); /* 1 idle, 0 busy, or a status */
+    /* Can work be enqueued on it? 0 yes; 1 yes, to be replayed: a graph is captured; or a status. */
+    int (*probe)(struct rs_device *dev, void *stream);
     /* What a stream is at, for a dump: "stream 0x10 waits for ...". any: of the first stream that is busy. */
     void (*describe)(struct rs_device *dev, void *stream, bool any, char *out, size_t nbytes);
     int (*copy)(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes);
@@ -73,6 +130,6 @@ struct rs_device {
     void *state; /* owned by the device between open and close */
 };
 
-extern const struct rs_device_ops rs_device_host;
+extern const struct rs_device_ops rs_device_host, rs_device_cuda, rs_device_hip;
 
 #endif

@@ -15,10 +15,19 @@
  * well). */
 #define WINDOW_ALIGN ((size_t)1 << 30)
 
-static int host_open(struct rs_device *dev, int ordinal, const struct rs_watch *watch, size_t inline_nbytes)
+static int host_count(const struct rs_device_options *options, char *why, size_t nbytes)
+{
+    (void)options;
+    (void)why;
+    (void)nbytes;
+    return 1;
+}
+
+static int host_open(struct rs_device *dev, int ordinal, const struct rs_watch *watch,
+                     const struct rs_device_options *options)
 {
     struct rs_streams *streams;
-    RS_TRY(rs_streams_create(&streams, watch, inline_nbytes));
+    RS_TRY(rs_streams_create(&streams, watch, options->inline_nbytes));
     dev->ordinal = ordinal;
     dev->state = streams;
     return 0;
@@ -30,34 +39,54 @@ static void host_close(struct rs_device *dev)
     dev->state = NULL;
 }
 
-static int host_windows_create(struct rs_device *dev, size_t nbytes, int n_local, int *fd_out)
+static int host_windows_create(struct rs_device *dev, size_t stride, int n_local, int *fd_out)
 {
     (void)dev;
     size_t total;
-    if (__builtin_mul_overflow(nbytes, (size_t)n_local, &total) || total > (size_t)PTRDIFF_MAX)
+    if (__builtin_mul_overflow(stride, (size_t)n_local, &total) || total > (size_t)PTRDIFF_MAX)
         return rs_fail(
             RS_E_NOMEM,
             "symmetric heaps of %zu bytes for %d PEs exceed the address space; lower ROCSHMEM_HEAP_SIZE",
-            nbytes, n_local);
+            stride, n_local);
     int fd = rs_os_memfd("rocshmem-heap", total);
     if (fd < 0) return fd;
     *fd_out = fd;
     return 0;
 }
 
-static int host_windows_map(struct rs_device *dev, int fd, size_t nbytes, int n_local, void **base_out)
+static int host_windows_map(struct rs_device *dev, int fd, struct rs_windows *windows)
 {
     (void)dev;
-    int rc = rs_os_map_shared_at(fd, nbytes * (size_t)n_local, WINDOW_ALIGN, base_out);
+    void *all;
+    int rc = rs_os_map_shared_at(fd, windows->stride * (size_t)windows->n_local, WINDOW_ALIGN, &all);
     if (rc < 0)
         return rs_fail_context("cannot map %d symmetric heaps of %zu bytes (lower ROCSHMEM_HEAP_SIZE)",
-                               n_local, nbytes);
+                               windows->n_local, windows->nbytes);
+    for (int i = 0; i < windows->n_local; i++)
+        windows->base[i] = (uintptr_t)all + (size_t)i * windows->stride;
+    windows->align = WINDOW_ALIGN;
     return 0;
 }
 
-static void host_windows_unmap(void *base, size_t nbytes, int n_local)
+static void host_windows_unmap(struct rs_windows *windows)
 {
-    rs_os_unmap(base, nbytes * (size_t)n_local);
+    if (windows->base && windows->base[0])
+        rs_os_unmap((void *)windows->base[0], windows->stride * (size_t)windows->n_local);
+    free(windows->base);
+    windows->base = NULL;
+}
+
+static int host_words_alloc(struct rs_device *dev, size_t nbytes, void **words_out)
+{
+    (void)dev;
+    *words_out = calloc(1, nbytes);
+    return *words_out ? 0 : rs_fail(RS_E_NOMEM, "no memory for %zu bytes of words", nbytes);
+}
+
+static void host_words_free(struct rs_device *dev, void *words)
+{
+    (void)dev;
+    free(words);
 }
 
 static int host_stream_create(struct rs_device *dev, void **stream_out)
@@ -83,6 +112,12 @@ static int host_synchronize_all(struct rs_device *dev)
 static int host_query(struct rs_device *dev, void *stream)
 {
     return rs_streams_query(dev->state, stream);
+}
+
+static int host_probe(struct rs_device *dev, void *stream)
+{
+    int rc = rs_streams_query(dev->state, stream);
+    return rc < 0 ? rc : 0;
 }
 
 static void host_describe(struct rs_device *dev, void *stream, bool any, char *out, size_t nbytes)
@@ -114,16 +149,20 @@ const struct rs_device_ops rs_device_host = {
     .name = "host",
     .cpu_reaches_heap = true,
     .can_call = true,
+    .count = host_count,
     .open = host_open,
     .close = host_close,
     .windows_create = host_windows_create,
     .windows_map = host_windows_map,
     .windows_unmap = host_windows_unmap,
+    .words_alloc = host_words_alloc,
+    .words_free = host_words_free,
     .stream_create = host_stream_create,
     .stream_destroy = host_stream_destroy,
     .synchronize = host_synchronize,
     .synchronize_all = host_synchronize_all,
     .query = host_query,
+    .probe = host_probe,
     .describe = host_describe,
     .copy = host_copy,
     .batch = host_batch,

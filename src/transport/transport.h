@@ -15,18 +15,6 @@
 
 struct rs_route;
 
-/* One atomic operation on a word of a PE. */
-enum rs_amo_op {
-    RS_AMO_FETCH,
-    RS_AMO_SET,
-    RS_AMO_SWAP,
-    RS_AMO_COMPARE_SWAP,
-    RS_AMO_ADD,
-    RS_AMO_AND,
-    RS_AMO_OR,
-    RS_AMO_XOR
-};
-
 /* The operation on a word that the CPU reaches; returns the old value (SET: 0). With a constant op it folds
  * to one instruction. FETCH is an acquire, SET a release, the others are both. */
 #define RS_AMO_ON_(T)                                                                                        \

@@ -30,7 +30,8 @@ static _Atomic bool started;
 /* The prototypes are those of gpu_driver.def: a definition that differs does not compile. */
 #define DECLARE(member, args, cuda, hip) EXPORT int cuda args;
 RS_GPU_COMMON(DECLARE)
-RS_GPU_CUDA(DECLARE) RS_GPU_NEW(DECLARE) RS_GPU_VMM(DECLARE)
+RS_GPU_CUDA(DECLARE)
+RS_GPU_NEW(DECLARE) RS_GPU_VMM(DECLARE)
 
     /* ---- devices and contexts ---- */
 

@@ -13,7 +13,8 @@
 
 #define DECLARE(member, args, cuda, hip) EXPORT int hip args;
 RS_GPU_COMMON(DECLARE)
-RS_GPU_HIP(DECLARE) RS_GPU_NEW(DECLARE)
+RS_GPU_HIP(DECLARE)
+RS_GPU_NEW(DECLARE)
 
     static _Thread_local int current;
 

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A GPU as a device: opening and closing it, the caller's context, and streams. See gpu.h.
+ */
+#include "device/gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/status.h"
+
+struct rs_gpu_stream {
+    struct rs_gpu_stream *next;
+    void *handle;
+};
+
+int rs_gpu_enter(const struct rs_gpu *gpu, struct rs_gpu_entry *entry)
+{
+    entry->before = NULL;
+    entry->changed = false;
+    int code = gpu->drv->current(gpu->drv, &entry->before);
+    if (RS_LIKELY(code == 0 && entry->before == gpu->context)) return 0;
+    if (code == 0) code = gpu->drv->set_current(gpu->drv, gpu->context);
+    entry->changed = code == 0;
+    return code == 0 ? 0 : rs_gpu_fail(gpu->drv, code, "use the device of this job in this thread");
+}
+
+void rs_gpu_leave(const struct rs_gpu *gpu, const struct rs_gpu_entry *entry)
+{
+    if (RS_UNLIKELY(entry->changed)) gpu->drv->set_current(gpu->drv, entry->before);
+}
+
+int rs_gpu_fail_stream(const struct rs_gpu *gpu, int code, const char *what, void *stream)
+{
+    if (code == 400 || code == 201 || code == 709) /* invalid handle; of another context */
+        return rs_fail(RS_E_ARG, "stream %p is not a stream of the %s device %d of this job", stream,
+                       gpu->drv->name, gpu->device);
+    return rs_gpu_fail(gpu->drv, code, what);
+}
+
+/* ---- opening ---- */
+
+static int count(enum rs_gpu_vendor vendor, const struct rs_device_options *options, char *why, size_t nbytes)
+{
+    const struct rs_gpu_driver *drv = rs_gpu_driver_get(vendor, options->library, why, nbytes);
+    int n = 0;
+    if (!drv) return 0;
+    int code = drv->device_count(&n);
+    if (code == 0 && n > 0) return n;
+    snprintf(why, nbytes, "%s finds no GPU", drv->library);
+    return 0;
+}
+
+static int cuda_count(const struct rs_device_options *options, char *why, size_t nbytes)
+{
+    return count(RS_GPU_VENDOR_CUDA, options, why, nbytes);
+}
+
+static int hip_count(const struct rs_device_options *options, char *why, size_t nbytes)
+{
+    return count(RS_GPU_VENDOR_HIP, options, why, nbytes);
+}
+
+static int chosen(enum rs_gpu_vendor vendor, const struct rs_device_options *options)
+{
+    char why[128];
+    int device = -1;
+    const struct rs_gpu_driver *drv = rs_gpu_driver_get(vendor, options->library, why, sizeof why);
+    return drv && drv->current_device(drv, &device) == 0 ? device : -1;
+}
+
+static int cuda_chosen(const struct rs_device_options *options)
+{
+    return chosen(RS_GPU_VENDOR_CUDA, options);
+}
+
+static int hip_chosen(const struct rs_device_options *options)
+{
+    return chosen(RS_GPU_VENDOR_HIP, options);
+}
+
+/* In the context: our stream and its words. */
+static int open_entered(struct rs_gpu *gpu, struct rs_device *dev)
+{
+    void *words;
+    int code = gpu->drv->stream_create(&gpu->own, 1 /* apart from the default stream */);
+    if (code) {
+        gpu->own = NULL;
+        return rs_gpu_fail(gpu->drv, code, "make a stream");
+    }
+    RS_TRY(rs_gpu_words_alloc(dev, 4096, &words));
+    gpu->words = words;
+    return 0;
+}
+
+static void gpu_close(struct rs_device *dev);
+
+static int open_device(enum rs_gpu_vendor vendor, struct rs_device *dev, int ordinal,
+                       const struct rs_watch *watch, const struct rs_device_options *options)
+{
+    char why[256] = "";
+    const struct rs_gpu_driver *drv = rs_gpu_driver_get(vendor, options->library, why, sizeof why);
+    if (!drv) return rs_fail(RS_E_DEVICE, "%s", why);
+    struct rs_gpu *gpu = calloc(1, sizeof *gpu);
+    if (!gpu) return rs_fail(RS_E_NOMEM, "no memory for a device");
+    gpu->drv = drv;
+    gpu->watch = watch;
+    gpu->kernels = options->kernels;
+    gpu->low = UINTPTR_MAX;
+    pthread_mutex_init(&gpu->lock, NULL);
+    pthread_mutex_init(&gpu->now_lock, NULL);
+    dev->ordinal = ordinal;
+    dev->state = gpu;
+    rs_gpu_windows_choose(options->ipc);
+    int code = drv->get_device(&gpu->device, ordinal);
+    if (code == 0) code = drv->identity(drv, gpu->device, &gpu->identity);
+    if (code == 0) code = drv->retain(drv, gpu->device, &gpu->context);
+    if (code) {
+        snprintf(why, sizeof why, "open device %d", ordinal);
+        int rc = rs_gpu_fail(drv, code, why);
+        gpu->context = NULL;
+        gpu_close(dev);
+        return rc;
+    }
+    struct rs_gpu_entry entry;
+    int rc = rs_gpu_enter(gpu, &entry);
+    if (rc == 0) rc = open_entered(gpu, dev);
+    rs_gpu_leave(gpu, &entry);
+    if (rc < 0) gpu_close(dev);
+    return rc;
+}
+
+static int cuda_open(struct rs_device *dev, int ordinal, const struct rs_watch *watch,
+                     const struct rs_device_options *options)
+{
+    return open_device(RS_GPU_VENDOR_CUDA, dev, ordinal, watch, options);
+}
+
+static int hip_open(struct rs_device *dev, int ordinal, const struct rs_watch *watch,
+                    const struct rs_device_options *options)
+{
+    return open_device(RS_GPU_VENDOR_HIP, dev, ordinal, watch, options);
+}
+
+/* Streams that wait for a PE that is gone never end, and freeing memory would wait for them: then everything
+ * is left to the end of the process. */
+static void close_entered(struct rs_gpu *gpu, struct rs_device *dev)
+{
+    if (!rs_gpu_idle_within(gpu, 2000000000u)) {
+        rs_log(RS_LOG_WARN, "device %d still waits for PEs that are gone; its memory is kept until exit",
+               gpu->device);
+        return;
+    }
+    while (gpu->streams) {
+        struct rs_gpu_stream *stream = gpu->streams;
+        gpu->streams = stream->next;
+        gpu->drv->stream_destroy(stream->handle);
+        free(stream);
+    }
+    rs_gpu_staging_free(gpu);
+    rs_gpu_kernels_unload(gpu);
+    if (gpu->own) gpu->drv->stream_destroy(gpu->own);
+    if (gpu->words) rs_gpu_words_free(dev, gpu->words);
+}
+
+static void gpu_close(struct rs_device *dev)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    if (!gpu) return;
+    if (gpu->context) {
+        if (rs_gpu_enter(gpu, &entry) == 0) close_entered(gpu, dev);
+        rs_gpu_leave(gpu, &entry);
+        gpu->drv->release(gpu->drv, gpu->device);
+    }
+    pthread_mutex_destroy(&gpu->lock);
+    pthread_mutex_destroy(&gpu->now_lock);
+    free(gpu);
+    dev->state = NULL;
+}
+
+/* ---- streams ---- */
+
+static int gpu_stream_create(struct rs_device *dev, void **stream_out)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    struct rs_gpu_stream *stream = malloc(sizeof *stream);
+    if (!stream) return rs_fail(RS_E_NOMEM, "no memory for a stream");
+    int rc = rs_gpu_enter(gpu, &entry);
+    if (rc == 0) {
+        int code = gpu->drv->stream_create(&stream->handle, 1);
+        if (code) rc = rs_gpu_fail(gpu->drv, code, "make a stream");
+    }
+    rs_gpu_leave(gpu, &entry);
+    if (rc < 0) {
+        free(stream);
+        return rc;
+    }
+    pthread_mutex_lock(&gpu->lock);
+    stream->next = gpu->streams;
+    gpu->streams = stream;
+    pthread_mutex_unlock(&gpu->lock);
+    *stream_out = stream->handle;
+    return 0;
+}
+
+static int gpu_stream_destroy(struct rs_device *dev, void *handle)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    pthread_mutex_lock(&gpu->lock);
+    struct rs_gpu_stream **at = &gpu->streams;
+    while (*at && (*at)->handle != handle) at = &(*at)->next;
+    struct rs_gpu_stream *stream = *at;
+    if (stream) *at = stream->next;
+    pthread_mutex_unlock(&gpu->lock);
+    if (!stream)
+        return rs_fail(RS_E_ARG, "stream %p was not made by rocshmemx_stream_create, or is destroyed already",
+                       handle);
+    free(stream);
+    RS_TRY(rs_gpu_enter(gpu, &entry));
+    int code = gpu->drv->stream_destroy(handle);
+    rs_gpu_leave(gpu, &entry);
+    return code == 0 ? 0 : rs_gpu_fail_stream(gpu, code, "destroy a stream", handle);
+}
+
+static int gpu_query(struct rs_device *dev, void *stream)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    int capturing = 0;
+    RS_TRY(rs_gpu_enter(gpu, &entry));
+    int code = gpu->drv->stream_capturing(stream, &capturing);
+    if (code == 0 && !capturing) code = gpu->drv->stream_query(stream);
+    rs_gpu_leave(gpu, &entry);
+    if (code == gpu->drv->not_ready || (code == 0 && capturing)) return 0;
+    return code == 0 ? 1 : rs_gpu_fail_stream(gpu, code, "look at a stream", stream);
+}
+
+static void gpu_describe(struct rs_device *dev, void *stream, bool any, char *out, size_t nbytes)
+{
+    if (any)
+        snprintf(out, nbytes, "waits for all work of %s device %d", dev->ops->name, dev->ordinal);
+    else
+        snprintf(out, nbytes, "waits for stream %p of %s device %d", stream, dev->ops->name, dev->ordinal);
+}
+
+/* clang-format off */
+#define GPU_OPS(vendor)                                                                                      \
+    .can_capture = true, .count = vendor##_count, .chosen = vendor##_chosen, .open = vendor##_open,          \
+    .close = gpu_close, .window_make = rs_gpu_window_make, .window_open = rs_gpu_window_open,                \
+    .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc,                                \
+    .words_free = rs_gpu_words_free, .transfer = rs_gpu_transfer, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
+    .stream_create = gpu_stream_create, .stream_destroy = gpu_stream_destroy,                                \
+    .synchronize = rs_gpu_synchronize, .synchronize_all = rs_gpu_synchronize_all, .query = gpu_query,        \
+    .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .batch = rs_gpu_batch
+const struct rs_device_ops rs_device_cuda = {.name = "cuda", GPU_OPS(cuda)};
+const struct rs_device_ops rs_device_hip = {.name = "hip", GPU_OPS(hip)};
+/* clang-format on */

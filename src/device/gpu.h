@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The GPU device, for both vendors, in four files: gpu.c (open, streams), gpu_window.c (memory that is
+ * shared), gpu_work.c (copies, memory operations, kernels in the order of a stream), gpu_now.c (what is done
+ * when it returns).
+ *
+ * Every entry from above makes this device's context current in the calling thread and puts the caller's back
+ * (rs_gpu_enter, rs_gpu_leave). Work of our own runs on one stream, whose end the CPU sees in a word of
+ * pinned memory that the stream writes: no call of the driver's that could wait for ever.
+ */
+#ifndef RS_DEVICE_GPU_H
+#define RS_DEVICE_GPU_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "device/device.h"
+#include "device/gpu_driver.h"
+
+enum rs_gpu_kernel { RS_GPU_KERNEL_AMO, RS_GPU_KERNEL_WAIT, RS_GPU_KERNELS };
+
+struct rs_gpu_staging; /* gpu_work.c: pinned buffers for pageable memory in the order of streams */
+struct rs_gpu_stream;
+
+struct rs_gpu {
+    const struct rs_gpu_driver *drv;
+    const struct rs_watch *watch;
+    int device; /* the driver's number */
+    void *context;
+    struct rs_gpu_uuid identity;
+    const char *kernels; /* a file with device code; "": what is built in */
+    uintptr_t low, high; /* all windows lie in [low, high) */
+
+    pthread_mutex_t now_lock; /* one thread at a time uses `own` and waits for it */
+    void *own;                /* our stream */
+    uint64_t *words;          /* pinned: [0] result, [1] ticket of a kernel, [2] ticket of the stream */
+    uint64_t ticket;
+
+    pthread_mutex_t lock; /* everything below */
+    void *module;
+    void *functions[RS_GPU_KERNELS];
+    struct rs_gpu_stream *streams; /* made by stream_create */
+    struct rs_gpu_staging *staging;
+};
+
+/* What rs_gpu_enter found, for rs_gpu_leave. */
+struct rs_gpu_entry {
+    void *before;
+    bool changed;
+};
+int rs_gpu_enter(const struct rs_gpu *gpu, struct rs_gpu_entry *entry);
+void rs_gpu_leave(const struct rs_gpu *gpu, const struct rs_gpu_entry *entry);
+/* The driver refused work on a user's stream: ARG for an unknown one, else DEVICE. */
+int rs_gpu_fail_stream(const struct rs_gpu *gpu, int code, const char *what, void *stream);
+
+/* All memory of the windows; then addresses in it are known to be the device's. */
+static inline bool rs_gpu_in_windows(const struct rs_gpu *gpu, const void *p, size_t nbytes)
+{
+    uintptr_t at = (uintptr_t)p;
+    return at >= gpu->low && at < gpu->high && nbytes <= gpu->high - at;
+}
+
+/* gpu_window.c */
+int rs_gpu_window_make(struct rs_device *dev, struct rs_windows *windows, struct rs_window_export *export_out,
+                       int *fd_out);
+int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int local,
+                       const struct rs_window_export *export, int fd);
+void rs_gpu_windows_unmap(struct rs_windows *windows);
+int rs_gpu_words_alloc(struct rs_device *dev, size_t nbytes, void **words_out);
+void rs_gpu_words_free(struct rs_device *dev, void *words);
+void rs_gpu_windows_choose(bool ipc); /* of the windows made from now on */
+
+/* gpu_work.c; context entered by the callee */
+int rs_gpu_copy(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes);
+int rs_gpu_batch(struct rs_device *dev, void *stream, const struct rs_memop *ops, size_t n);
+int rs_gpu_probe(struct rs_device *dev, void *stream);
+void rs_gpu_staging_free(struct rs_gpu *gpu);
+/* Context entered by the caller. Loads the device code when it is first needed, also inside a capture. */
+int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, void *stream, void **arguments);
+void rs_gpu_kernels_unload(struct rs_gpu *gpu);
+
+/* gpu_now.c */
+int rs_gpu_transfer(struct rs_device *dev, void *dst, const void *src, size_t nbytes);
+int rs_gpu_fill(struct rs_device *dev, void *dst, int byte, size_t nbytes);
+int rs_gpu_amo(struct rs_device *dev, enum rs_amo_op op, void *word, size_t width, uint64_t value,
+               uint64_t cond, uint64_t *old_out);
+int rs_gpu_synchronize(struct rs_device *dev, void *stream);
+int rs_gpu_synchronize_all(struct rs_device *dev);
+/* Is all work of the device done, at the latest after limit_ns? */
+bool rs_gpu_idle_within(struct rs_gpu *gpu, uint64_t limit_ns);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Work in the order of a user's stream: copies, memory operations, and kernels where these can't do it.
+ * Everything here may be captured in a graph.
+ *
+ * A copy with pageable memory would make the driver wait for the stream, so it returns at once only when the
+ * stream is idle. Otherwise the bytes go through a pinned buffer, which functions of ours fill or empty in
+ * the order of the stream.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "device/gpu.h"
+#include "rocshmem/rocshmem.h"
+
+/* ---- pageable memory ---- */
+
+#define STAGING_NBYTES ((size_t)1 << 20)
+
+struct rs_gpu_staging {
+    struct rs_gpu_staging *next; /* all of the device, under its lock */
+    _Atomic bool used;           /* W: the taker, under the lock; the stream's last function, release */
+    unsigned char *buffer;       /* pinned, owned */
+};
+struct piece { /* owned by the stream's function; by the device when it is captured */
+    struct rs_gpu_staging *staging;
+    void *dst;
+    const void *src;
+    size_t nbytes;
+    bool captured, last;
+};
+
+static void copy_piece(void *arg)
+{
+    struct piece *piece = arg;
+    if (piece->nbytes) memcpy(piece->dst, piece->src, piece->nbytes);
+    if (piece->captured) return; /* it will be replayed: kept for good */
+    if (piece->last) atomic_store_explicit(&piece->staging->used, false, memory_order_release);
+    free(piece);
+}
+
+static int take_staging(struct rs_gpu *gpu, struct rs_gpu_staging **staging_out)
+{
+    int rc = 0;
+    pthread_mutex_lock(&gpu->lock);
+    struct rs_gpu_staging *staging = gpu->staging;
+    while (staging && atomic_load_explicit(&staging->used, memory_order_acquire)) staging = staging->next;
+    if (!staging) {
+        void *buffer = NULL;
+        int mode = 2; /* relaxed: this is no part of a capture in this thread */
+        staging = calloc(1, sizeof *staging);
+        gpu->drv->capture_mode(&mode);
+        int code = staging ? gpu->drv->host_alloc(&buffer, STAGING_NBYTES, gpu->drv->host_flags) : 0;
+        gpu->drv->capture_mode(&mode);
+        if (!staging || code) {
+            free(staging);
+            staging = NULL;
+            rc = code ? rs_gpu_fail(gpu->drv, code, "give pinned memory")
+                      : rs_fail(RS_E_NOMEM, "no memory to copy pageable memory");
+        } else {
+            staging->buffer = buffer;
+            staging->next = gpu->staging;
+            gpu->staging = staging;
+        }
+    }
+    if (staging) atomic_store_explicit(&staging->used, true, memory_order_relaxed);
+    pthread_mutex_unlock(&gpu->lock);
+    *staging_out = staging;
+    return rc;
+}
+
+void rs_gpu_staging_free(struct rs_gpu *gpu)
+{
+    while (gpu->staging) {
+        struct rs_gpu_staging *staging = gpu->staging;
+        gpu->staging = staging->next;
+        gpu->drv->host_free(staging->buffer);
+        free(staging);
+    }
+}
+
+static int enqueue_piece(const struct rs_gpu *gpu, void *stream, const struct piece *piece)
+{
+    struct piece *own = malloc(sizeof *own);
+    if (!own) return rs_fail(RS_E_NOMEM, "no memory to copy pageable memory");
+    *own = *piece;
+    int code = gpu->drv->host_function(stream, copy_piece, own);
+    if (code == 0) return 0;
+    free(own);
+    return rs_gpu_fail_stream(gpu, code, "run a function in a stream", stream);
+}
+
+/* In pieces through one buffer: the stream's order keeps them apart. */
+static int copy_staged(struct rs_gpu *gpu, void *stream, char *dst, const char *src, size_t nbytes,
+                       bool from_host, bool captured)
+{
+    struct rs_gpu_staging *staging;
+    RS_TRY(take_staging(gpu, &staging));
+    int rc = 0;
+    for (size_t at = 0; at < nbytes && rc == 0; at += STAGING_NBYTES) {
+        size_t n = nbytes - at < STAGING_NBYTES ? nbytes - at : STAGING_NBYTES;
+        struct piece piece = {.staging = staging, .nbytes = n, .captured = captured};
+        if (from_host) {
+            piece.dst = staging->buffer;
+            piece.src = src + at;
+            rc = enqueue_piece(gpu, stream, &piece);
+        }
+        uintptr_t to = from_host ? (uintptr_t)(dst + at) : (uintptr_t)staging->buffer;
+        uintptr_t from = from_host ? (uintptr_t)staging->buffer : (uintptr_t)(src + at);
+        int code = rc == 0 ? gpu->drv->copy(gpu->drv, to, from, n, stream) : 0;
+        if (code) rc = rs_gpu_fail_stream(gpu, code, "copy", stream);
+        if (rc == 0 && !from_host) {
+            piece.dst = dst + at;
+            piece.src = staging->buffer;
+            rc = enqueue_piece(gpu, stream, &piece);
+        }
+    }
+    struct piece last = {.staging = staging, .captured = captured, .last = true};
+    int end = captured ? 0 : enqueue_piece(gpu, stream, &last); /* a captured one keeps the buffer */
+    return rc < 0 ? rc : end;
+}
+
+/* ---- copies ---- */
+
+static int copy_entered(struct rs_gpu *gpu, void *stream, void *dst, const void *src, size_t nbytes)
+{
+    const struct rs_gpu_driver *drv = gpu->drv;
+    bool dst_known = rs_gpu_in_windows(gpu, dst, nbytes), src_known = rs_gpu_in_windows(gpu, src, nbytes);
+    int code;
+    if (RS_LIKELY(dst_known && src_known)) {
+        code = drv->copy_device((uintptr_t)dst, (uintptr_t)src, nbytes, stream);
+        return RS_LIKELY(code == 0) ? 0 : rs_gpu_fail_stream(gpu, code, "copy", stream);
+    }
+    bool to_pageable = !dst_known && drv->is_pageable(drv, dst);
+    bool from_pageable = !src_known && drv->is_pageable(drv, src);
+    if ((to_pageable || from_pageable) && drv->host_function) {
+        int capturing = 0;
+        code = drv->stream_capturing(stream, &capturing);
+        if (code == 0 && !capturing) code = drv->stream_query(stream);
+        if (code && code != drv->not_ready) return rs_gpu_fail_stream(gpu, code, "look at a stream", stream);
+        if (capturing || code == drv->not_ready)
+            return copy_staged(gpu, stream, dst, src, nbytes, from_pageable, capturing != 0);
+    }
+    code = drv->copy(drv, (uintptr_t)dst, (uintptr_t)src, nbytes, stream);
+    return code == 0 ? 0 : rs_gpu_fail_stream(gpu, code, "copy", stream);
+}
+
+int rs_gpu_copy(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    RS_TRY(rs_gpu_enter(gpu, &entry));
+    int rc = copy_entered(gpu, stream, dst, src, nbytes);
+    rs_gpu_leave(gpu, &entry);
+    return rc;
+}
+
+/* ---- memory operations ---- */
+
+#define BATCH_MOST 256u /* the drivers take no more at once */
+
+/* How a driver does one: false when it can't, so a kernel must. A driver that compares by the sign of a
+ * difference does GE exactly while both are within 2^63 of each other; documented with the API. */
+static bool as_memop(const struct rs_memop *op, union rs_gpu_op *out)
+{
+    memset(out, 0, sizeof *out);
+    out->u.address = (uintptr_t)op->word;
+    out->u.value = op->value;
+    out->u.operation = op->kind == RS_MEMOP_WRITE ? RS_GPU_OP_WRITE64 : RS_GPU_OP_WAIT64;
+    if (op->kind == RS_MEMOP_WRITE) return true;
+    if (op->kind != RS_MEMOP_WAIT) return false;
+    if (op->cmp == ROCSHMEM_CMP_EQ) out->u.flags = RS_GPU_WAIT_EQ;
+    if (op->cmp == ROCSHMEM_CMP_GE) out->u.flags = RS_GPU_WAIT_GE;
+    if (op->cmp == ROCSHMEM_CMP_GT && op->value < UINT64_MAX) {
+        out->u.flags = RS_GPU_WAIT_GE;
+        out->u.value++;
+        return true;
+    }
+    return op->cmp == ROCSHMEM_CMP_EQ || op->cmp == ROCSHMEM_CMP_GE;
+}
+
+static int one_memop(const struct rs_gpu *gpu, void *stream, const union rs_gpu_op *op)
+{
+    const struct rs_gpu_driver *drv = gpu->drv;
+    if (op->u.operation == RS_GPU_OP_WRITE64) return drv->write64(stream, op->u.address, op->u.value, 0);
+    return drv->wait64(drv, stream, op->u.address, op->u.value, op->u.flags);
+}
+
+static int push_memops(const struct rs_gpu *gpu, void *stream, union rs_gpu_op *ops, unsigned n)
+{
+    int code = 0;
+    if (n > 1 && gpu->drv->batch)
+        code = gpu->drv->batch(stream, n, ops, 0);
+    else
+        for (unsigned i = 0; i < n && code == 0; i++) code = one_memop(gpu, stream, &ops[i]);
+    return RS_LIKELY(code == 0)
+               ? 0
+               : rs_gpu_fail_stream(gpu, code, "write or wait for a word in a stream", stream);
+}
+
+static int push_kernel(struct rs_gpu *gpu, void *stream, const struct rs_memop *op)
+{
+    uint64_t *word = op->word, *result = NULL, value = op->value, none = 0;
+    uint32_t cmp = (uint32_t)op->cmp, add = RS_AMO_ADD, width = 8;
+    void *wait[] = {&word, &value, &cmp}, *amo[] = {&word, &value, &none, &result, &none, &add, &width};
+    return op->kind == RS_MEMOP_WAIT ? rs_gpu_launch(gpu, RS_GPU_KERNEL_WAIT, stream, wait)
+                                     : rs_gpu_launch(gpu, RS_GPU_KERNEL_AMO, stream, amo);
+}
+
+static int batch_entered(struct rs_gpu *gpu, void *stream, const struct rs_memop *ops, size_t n)
+{
+    union rs_gpu_op run[BATCH_MOST];
+    unsigned n_run = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool plain = as_memop(&ops[i], &run[n_run]);
+        n_run += plain;
+        if (n_run > 0 && (!plain || n_run == BATCH_MOST)) {
+            RS_TRY(push_memops(gpu, stream, run, n_run));
+            n_run = 0;
+        }
+        if (!plain) RS_TRY(push_kernel(gpu, stream, &ops[i]));
+    }
+    return n_run > 0 ? push_memops(gpu, stream, run, n_run) : 0;
+}
+
+int rs_gpu_batch(struct rs_device *dev, void *stream, const struct rs_memop *ops, size_t n)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    RS_TRY(rs_gpu_enter(gpu, &entry));
+    int rc = batch_entered(gpu, stream, ops, n);
+    rs_gpu_leave(gpu, &entry);
+    return rc;
+}
+
+int rs_gpu_probe(struct rs_device *dev, void *stream)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    int capturing = 0;
+    RS_TRY(rs_gpu_enter(gpu, &entry));
+    int code = gpu->drv->stream_capturing(stream, &capturing);
+    rs_gpu_leave(gpu, &entry);
+    if (RS_UNLIKELY(code)) return rs_gpu_fail_stream(gpu, code, "look at a stream", stream);
+    return capturing != 0;
+}

@@ -90,16 +90,8 @@ static int check_on_stream(void *arg, bool failed)
         struct rs_signature theirs;
         if (i == team->my_pe || !called_by(op, i, &theirs)) continue;
         if (rs_signature_hash(&theirs) == rs_signature_hash(&op->signature)) continue;
-        char ours[160], other[160], name[64], text[512];
-        rs_signature_format(&op->signature, ours, sizeof ours);
-        rs_signature_format(&theirs, other, sizeof other);
-        rs_call_name(op->signature.call, name, sizeof name);
-        snprintf(text, sizeof text,
-                 "collective calls differ: PE %d called %s while PE %d called %s (stream collective #%" PRIu64
-                 " of the team); all members must make the same calls in the same order",
-                 team->pes[team->my_pe], ours, team->pes[i], other, op->e - team->stream_base);
-        rs_board_abort(&team->job->board, RS_E_MISMATCH, team->pes[i], name, text);
-        rc = rs_board_broken(&team->job->board);
+        rc = rs_signatures_differ(team->job, op->signature.call, &op->signature, team->pes[i], &theirs,
+                                  "stream collective", op->e - team->stream_base);
     }
     free(op);
     rs_team_put(team);

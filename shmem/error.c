@@ -38,17 +38,26 @@ static rocshmemx_error_t renamed(const rocshmemx_error_t *error, const char *fun
     return copy;
 }
 
-void layer_handler(const rocshmemx_error_t *error, void *arg)
+static void layer_handler(const rocshmemx_error_t *error, void *arg)
 {
     (void)arg;
     rocshmemx_error_t copy = renamed(error, layer_name);
     rocshmemx_default_error(&copy);
 }
 
+/* From the library's start, so that a call before shmem_init is told by its name too. */
+__attribute__((constructor)) static void set_handler(void)
+{
+    rocshmemx_set_error_handler(layer_handler, NULL);
+}
+
 int layer_broken(int status)
 {
     rocshmemx_error_t error;
-    if (!rocshmemx_take_error(&error) || error.status == ROCSHMEMX_E_ARG) return status;
+    if (!rocshmemx_take_error(&error)) return status;
+    if (error.status == ROCSHMEMX_E_ARG || error.status == ROCSHMEMX_E_NOMEM ||
+        error.status == ROCSHMEMX_E_LIMIT)
+        return status; /* the program's to handle: nothing is broken */
     error = renamed(&error, layer_name);
     fprintf(stderr, "rocshmem: PE %d: %s: %s\n", rocshmem_my_pe(), error.op, error.text);
     return status;

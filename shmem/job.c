@@ -24,7 +24,6 @@ static void leave_at_exit(int status, void *arg)
  * variables symmetric. The host is the only device of this version, so that there is nothing to choose. */
 static void configure(void)
 {
-    rocshmemx_set_error_handler(layer_handler, NULL);
     if (!rocshmemx_initialized() && rocshmemx_static_data(1) != 0) layer_raise("shmem_init");
 }
 

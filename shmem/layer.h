@@ -53,7 +53,8 @@ static inline void layer_leave(void)
     layer_name = NULL;
 }
 
-/* Words on stderr for a status that a program may not look at and that breaks its job; gives it back. */
+/* Words on stderr for a status that a program may not look at and that breaks its job (not: a wrong argument, no memory, a
+ * limit); gives it back. */
 int layer_broken(int status) __attribute__((cold));
 static inline int layer_status(int status)
 {
@@ -69,9 +70,6 @@ static inline void layer_check(int status, const char *function)
 
 /* A mistake that the layer itself found in an argument: ends the job. */
 void layer_fail(const char *function, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
-
-/* What rocshmemx_set_error_handler gets. */
-void layer_handler(const rocshmemx_error_t *error, void *arg) __attribute__((cold));
 
 /* ---- job ---- */
 

@@ -23,10 +23,15 @@ struct place {
     int me;
 };
 
-static struct place place_of(long *lock)
+static bool place_of(const char *function, long *lock, struct place *place)
 {
     uint32_t *halves = (uint32_t *)(void *)lock;
-    return (struct place){halves, halves + 1, rocshmem_my_pe()};
+    *place = (struct place){halves, halves + 1, rocshmem_my_pe()};
+    if (place->me < 0 || ((uintptr_t)lock % sizeof *lock == 0 && rocshmem_ptr(lock, place->me))) return true;
+    layer_fail(function,
+               "lock %p is no symmetric long; use a global or static variable, or memory of shmem_malloc",
+               (void *)lock);
+    return false;
 }
 
 static uint32_t own_of(const struct place *place)
@@ -37,7 +42,8 @@ static uint32_t own_of(const struct place *place)
 LAYER(void, set_lock, (long *lock))
 {
     layer_enter("shmem_set_lock");
-    struct place place = place_of(lock);
+    struct place place;
+    if (!place_of("shmem_set_lock", lock, &place)) return;
     if (own_of(&place) != 0) {
         layer_fail("shmem_set_lock",
                    "lock %p is held by this PE already, which would wait for itself; "
@@ -59,7 +65,8 @@ LAYER(void, set_lock, (long *lock))
 LAYER(int, test_lock, (long *lock))
 {
     layer_enter("shmem_test_lock");
-    struct place place = place_of(lock);
+    struct place place;
+    if (!place_of("shmem_test_lock", lock, &place)) return 1;
     int held = own_of(&place) != 0;
     if (!held) {
         rocshmem_uint32_atomic_set(place.own, QUEUED, place.me);
@@ -73,7 +80,8 @@ LAYER(int, test_lock, (long *lock))
 LAYER(void, clear_lock, (long *lock))
 {
     layer_enter("shmem_clear_lock");
-    struct place place = place_of(lock);
+    struct place place;
+    if (!place_of("shmem_clear_lock", lock, &place)) return;
     uint32_t own = own_of(&place), end = (uint32_t)place.me + 1;
     if (!(own & QUEUED) || (own & WAITING)) {
         layer_fail("shmem_clear_lock", "lock %p is not held by this PE; call shmem_set_lock first",

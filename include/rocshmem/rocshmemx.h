@@ -12,6 +12,8 @@
 #include "rocshmem.h"
 
 #ifdef __cplusplus
+namespace rocshmem
+{
 extern "C" {
 #endif
 
@@ -193,5 +195,6 @@ ROCSHMEM_API int rocshmemx_serve_lost(const rocshmem_uniqueid_t *uid, int pe, co
 
 #ifdef __cplusplus
 }
+} // namespace rocshmem
 #endif
 #endif

@@ -115,7 +115,7 @@ static bool interleaved(const struct rs_strided *s)
 
 static int alltoalls(struct call *c, struct rs_strided s, ptrdiff_t dst, ptrdiff_t sst)
 {
-    size_t dest_nbytes, source_nbytes;
+    size_t dest_nbytes = 0, source_nbytes = 0;
     RS_TRY(extent(c, "dst", dst, &s.dest_step, &dest_nbytes));
     RS_TRY(extent(c, "sst", sst, &s.source_step, &source_nbytes));
     RS_TRY(check(c, s.dest, dest_nbytes, s.source, source_nbytes, interleaved(&s)));

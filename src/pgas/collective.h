@@ -132,6 +132,9 @@ static inline void rs_reduce_share(const struct rs_team *team, size_t n, size_t 
     *begin_out = begin < n ? begin : n;
     *end_out = n - *begin_out < share ? n : *begin_out + share;
 }
+/* Elements [begin, end) of every member's source, combined into every member's dest. */
+void rs_reduce_members(const struct rs_team *team, void *dest, const void *source, size_t begin, size_t end,
+                       enum rs_type type, int op);
 /* acc[k] = acc[k] op in[k] for n elements; in rank order on every PE, so results are equal to the bit. */
 void rs_reduce_combine(enum rs_type type, int op, void *acc, const void *in, size_t n);
 

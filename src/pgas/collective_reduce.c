@@ -11,13 +11,33 @@
 #define PIECE_NBYTES 8192 /* combined on the stack at one time */
 
 /* out[0, n): element at + k of every member's source, combined. */
-static void combine_members(const struct rs_step *step, void *out, const void *source, size_t at, size_t n,
+static void combine_members(const struct rs_team *team, void *out, const void *source, size_t at, size_t n,
                             enum rs_type type, int op)
 {
-    size_t width = rs_type_nbytes(type);
-    memcpy(out, rs_step_address(step, 0, source) + at * width, n * width);
-    for (int i = 1; i < step->team->n_pes; i++)
-        rs_reduce_combine(type, op, out, rs_step_address(step, i, source) + at * width, n);
+    const struct rs_route *routes = team->job->routes;
+    size_t offset = at * rs_type_nbytes(type);
+    for (int i = 0; i < team->n_pes; i++) {
+        const unsigned char *in = rs_route_address(&routes[team->pes[i]], source);
+        if (i == 0)
+            memcpy(out, in + offset, n * rs_type_nbytes(type));
+        else
+            rs_reduce_combine(type, op, out, in + offset, n);
+    }
+}
+
+void rs_reduce_members(const struct rs_team *team, void *dest, const void *source, size_t begin, size_t end,
+                       enum rs_type type, int op)
+{
+    _Alignas(64) unsigned char sum[PIECE_NBYTES];
+    size_t width = rs_type_nbytes(type), most = sizeof sum / width;
+    for (size_t at = begin, n; at < end; at += n) {
+        n = end - at < most ? end - at : most;
+        combine_members(team, sum, source, at, n, type, op);
+        for (int i = 0; i < team->n_pes; i++) {
+            unsigned char *out = rs_route_address(&team->job->routes[team->pes[i]], dest);
+            memcpy(out + at * width, sum, n * width);
+        }
+    }
 }
 
 /* dest[0, n): element at + k of every member's payload, combined. */
@@ -50,19 +70,11 @@ static int reduce_inline(struct rs_step *step, void *dest, const void *source, s
 static int reduce_shares(struct rs_step *step, void *dest, const void *source, size_t n, enum rs_type type,
                          int op)
 {
-    struct rs_team *team = step->team;
-    size_t width = rs_type_nbytes(type), begin_at, end_at;
-    rs_reduce_share(team, n, &begin_at, &end_at);
-    _Alignas(64) unsigned char sum[PIECE_NBYTES];
+    size_t begin, end;
+    rs_reduce_share(step->team, n, &begin, &end);
     rs_step_post(step, NULL, 0);
     RS_TRY(rs_step_await_all(step));
-    for (size_t at = begin_at; at < end_at;) {
-        size_t piece = end_at - at < sizeof sum / width ? end_at - at : sizeof sum / width;
-        combine_members(step, sum, source, at, piece, type, op);
-        for (int i = 0; i < team->n_pes; i++)
-            memcpy(rs_step_address(step, i, dest) + at * width, sum, piece * width);
-        at += piece;
-    }
+    rs_reduce_members(step->team, dest, source, begin, end, type, op);
     return rs_step_next(step);
 }
 
@@ -102,7 +114,7 @@ static int scatter_pull(struct rs_step *step, void *dest, const void *source, si
     for (int i = 0; i < team->n_pes; i++) together |= *rs_step_payload(step, i);
     for (size_t at = 0; at < n;) {
         size_t piece = n - at < sizeof sum / width ? n - at : sizeof sum / width;
-        combine_members(step, sum, source, first + at, piece, type, op);
+        combine_members(team, sum, source, first + at, piece, type, op);
         if (together) RS_TRY(rs_step_next(step));
         memcpy((unsigned char *)dest + at * width, sum, piece * width);
         at += piece;

@@ -6,7 +6,9 @@
 #ifndef SHMEM_OVERLOADS_H
 #define SHMEM_OVERLOADS_H
 
-#include "shmem_defs.h"
+#include "../shmem.h" /* which includes this file at its end */
+
+#ifdef __cplusplus
 
 extern "C++" {
 
@@ -538,5 +540,7 @@ SHMEM_OVERLOAD_(ulonglong, unsigned long long)
 #undef SHMEM_EACH_RMA_
 
 } /* extern "C++" */
+
+#endif
 
 #endif

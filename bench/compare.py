@@ -72,12 +72,15 @@ def all_keys(ours: Side, peer: Side | None) -> list[Key]:
     return [key for key in keys if key[0] not in rows.FLOORS] + [key for key in keys if key[0] in rows.FLOORS]
 
 
-def measure_sides(install: Install, n_pes: int, runs: int, options: list[str]) -> tuple[Side, Side | None]:
+def measure_sides(
+    install: Install, n_pes: int, runs: int, options: list[str], ops: str | None
+) -> tuple[Side, Side | None]:
     """Run both sides by turns, so that a change of the machine's mood meets both."""
     ours_program, peer_program = common.build_shmem_bench(install)
     ours = Side([*common.rocshmem_run(install, n_pes), ours_program])
     peer = Side([*common.oshrun(n_pes), peer_program]) if peer_program else None
-    args = [*options, *(["--ops", rows.crowd_ops()] if n_pes > rows.ALL_ROWS_UP_TO else [])]
+    ops = ops or (rows.crowd_ops() if n_pes > rows.ALL_ROWS_UP_TO else None)
+    args = [*options, *(["--ops", ops] if ops else [])]
     for i in range(runs):
         log(f"C, {n_pes} PEs, run {i + 1} of {runs}")
         for side in (ours, peer) if i % 2 == 0 else (peer, ours):
@@ -94,9 +97,9 @@ def slow_rows(table: Table) -> str:
     return "; ".join(f"{row.name} ({row.ratio:.2f})" for row in slow)
 
 
-def compare_c(install: Install, pes: list[int], runs: int, options: list[str], report: Report) -> None:
+def compare_c(install: Install, pes: list[int], runs: int, options: list[str], ops: str | None, report: Report) -> None:
     for n_pes in pes:
-        ours, peer = measure_sides(install, n_pes, runs, options)
+        ours, peer = measure_sides(install, n_pes, runs, options, ops)
         aims = rows.aims_for(n_pes)
         table = Table(f"C, {n_pes} PEs", "OSHMEM")
         table.rows = [make_row(key, aims.get(key), ours, peer) for key in all_keys(ours, peer)]
@@ -170,7 +173,8 @@ def main() -> int:
         "--only", default="c,layer,python,startup", help="parts, comma-separated (default: %(default)s)"
     )
     parser.add_argument("--pes", default="2,4,8", help="numbers of PEs of the C part (default: %(default)s)")
-    parser.add_argument("--runs", type=int, help="runs of each side (default: 7, quick: 2)")
+    parser.add_argument("--runs", type=int, help="runs of each side (default: 7, quick: 1)")
+    parser.add_argument("--ops", help="rows of the C part, as of shmem_bench (default: all; above 4 PEs a few)")
     parser.add_argument("--library", help="the librocshmem.so to measure (default: the one under build/)")
     parser.add_argument("--launcher", help="the rocshmem-run to start jobs with (default: the one under build/)")
     args = parser.parse_args()
@@ -180,7 +184,7 @@ def main() -> int:
     options = ["--reps", "3", "--min-time", "1" if args.quick else "3"]
     pes = [int(n) for n in args.pes.split(",")]
     parts = {
-        "c": lambda: compare_c(install, pes, args.runs or (1 if args.quick else 7), options, report),
+        "c": lambda: compare_c(install, pes, args.runs or (1 if args.quick else 7), options, args.ops, report),
         "layer": lambda: compare_layer(install, args.quick, report),
         "python": lambda: report.tables.extend(python_calls.compare(install, quick=args.quick)),
         "startup": lambda: report.tables.extend(startup.compare(install, quick=args.quick)),

@@ -281,7 +281,7 @@ static const struct row rows[] = {
     FLOOR("line", PERF_PAIR, 2, word_sized, line_ping_pong),
     ONE("put_quiet", NULL, each, put_quiet),
     ONE("put_nbi_quiet", NULL, each, put_nbi_quiet),
-    ONE("put_nbi_16", NULL, word_sized, put_nbi_16),
+    ROW("put_nbi_16", "one", NULL, PERF_ONE, 16, word_sized, put_nbi_16),
     ONE("get", NULL, each, get),
     ONE("get_nbi_quiet", NULL, each, get_nbi_quiet),
     ONE("fence", NULL, none, fence),

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import tempfile
@@ -72,7 +71,6 @@ def run_job(command: Sequence[str | Path], timeout: float) -> tuple[str, str]:
         output, errors = out.read().decode(errors="replace"), err.read().decode(errors="replace")
     if not verdict and process.returncode != 0:
         verdict = what_went_wrong(process.returncode, errors)
-        log(f"{shlex.join(str(word) for word in command)}\n{errors.strip()[-1500:]}")
     return output, verdict
 
 
@@ -109,6 +107,7 @@ class Side:
             pending = self.take(output)
             if not verdict:
                 return
+            log(f"{Path(self.launch[-1]).name}, {pending}: {verdict}")
             self.broken.setdefault(pending, verdict)
             if pending == "init:0" or len(self.broken) > BROKEN_MAX:
                 self.given_up = f"given up after {pending}: {verdict}"

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import os
 import platform
 import re
 import shlex
-import shutil
 import statistics
 import subprocess
 import sys
@@ -32,8 +32,8 @@ class Row:
     """One line of a table: what was timed, on which sides, against which target."""
 
     name: str
-    ours: float  # ns, median of the runs' medians
-    ours_spread: tuple[float, float]
+    ours: float | None  # ns, median of the runs' medians; None where it could not be measured
+    ours_spread: tuple[float, float] | None
     peer: float | None = None
     peer_spread: tuple[float, float] | None = None
     target: str = ""
@@ -44,7 +44,7 @@ class Row:
     @property
     def ratio(self) -> float | None:
         """Ours to the peer's."""
-        return self.paired_ratio or (self.ours / self.peer if self.peer else None)
+        return self.paired_ratio or (self.ours / self.peer if self.peer and self.ours else None)
 
 
 @dataclass
@@ -69,6 +69,8 @@ class Install:
     launcher: Path
     perf: Path | None
     python: Path
+    oshcc: list[str | Path]  # how a program of shmem.h is compiled for it; empty: it cannot be
+    libraries: list[str | Path]  # what is linked behind the sources
 
 
 def run(
@@ -124,10 +126,19 @@ def find_install(library: str | None = None, launcher: str | None = None) -> Ins
     if not found_run:
         raise BenchError("rocshmem-run was not found under build/: run `make build`, or give --launcher")
     perf = first([found_run.parent / "rocshmem-perf", *(folder / "rocshmem-perf" for folder in programs)])
-    return Install(found.resolve(), found_run, perf, python)
+    found, oshcc = found.resolve(), found_run.parent / "oshcc"
+    command: list[str | Path] = [oshcc] if oshcc.exists() and not library else []
+    tail: list[str | Path] = []
+    layer = first(sorted(found.parent.glob("libshmem.so*")))
+    if not command and layer:
+        command = ["gcc", f"-I{ROOT / 'include'}"]
+        tail = [layer, found, f"-Wl,-rpath,{found.parent}", "-pthread"]
+    return Install(found, found_run, perf, python, command, tail)
 
 
-def compile_c(target: str, compiler: Sequence[str], sources: Sequence[Path], tail: Sequence[str | Path] = ()) -> Path:
+def compile_c(
+    target: str, compiler: Sequence[str | Path], sources: Sequence[Path], tail: Sequence[str | Path] = ()
+) -> Path:
     """Compile a program into build/bench with the flags that all sides share."""
     BUILD.mkdir(parents=True, exist_ok=True)
     out = BUILD / target
@@ -136,30 +147,68 @@ def compile_c(target: str, compiler: Sequence[str], sources: Sequence[Path], tai
     return out
 
 
+def compile_ours(target: str, install: Install, sources: Sequence[Path]) -> Path:
+    """A program of shmem.h for the runtime that is measured, with its own oshcc."""
+    if not install.oshcc:
+        raise BenchError(f"no oshcc beside {install.launcher}, no libshmem.so beside {install.library}: `make build`")
+    return compile_c(target, install.oshcc, sources, install.libraries)
+
+
 def build_shmem_bench(install: Install) -> tuple[Path, Path | None]:
-    """shmem_bench for ours and, where oshcc is to be had, for Open MPI's OSHMEM."""
+    """shmem_bench for ours and, where its oshcc is to be had, for Open MPI's OSHMEM."""
     sources = [BENCH / "shmem_bench.c", ROOT / "tools" / "perf_measure.c"]
-    link: list[str | Path] = [install.library, f"-Wl,-rpath,{install.library.parent}", "-pthread"]
-    ours = compile_c("shmem_bench", ["gcc", "-DBENCH_ROCSHMEM", f"-I{ROOT / 'include'}"], sources, link)
-    return ours, compile_c("shmem_bench_oshmem", ["oshcc"], sources) if install_peer() else None
+    ours, peer = compile_ours("shmem_bench", install, sources), find_peer()
+    if not peer:
+        return ours, None
+    try:
+        return ours, compile_c("shmem_bench_oshmem", [peer.oshcc], sources)
+    except BenchError as error:
+        log(f"{error}\nno peer: its oshcc fails; only our column is measured")
+        return ours, None
+
+
+def build_layer_cost(install: Install) -> Path:
+    return compile_ours("layer_cost", install, [BENCH / "layer_cost.c", ROOT / "tools" / "perf_measure.c"])
 
 
 def build_job_timer() -> Path:
     return compile_c("job_timer", ["gcc"], [BENCH / "job_timer.c"])
 
 
-def install_peer() -> bool:
-    """Is Open MPI's OSHMEM there? Installs Debian's packages where it is not and apt-get is allowed to."""
-    if shutil.which("oshcc") and shutil.which("oshrun"):
-        return True
+@dataclass
+class Peer:
+    """Open MPI's OSHMEM."""
+
+    oshcc: Path
+    oshrun: Path
+    version: str
+
+
+def search_peer() -> Peer | None:
+    """The first oshcc and oshrun on PATH that are Open MPI's: ours have the same names."""
+    for folder in os.get_exec_path():
+        oshcc, oshrun_path = Path(folder) / "oshcc", Path(folder) / "oshrun"
+        if oshcc.exists() and oshrun_path.exists():
+            version = one_line([oshrun_path, "--version"])
+            if re.search(r"OpenRTE|Open MPI", version):
+                return Peer(oshcc, oshrun_path, version)
+    return None
+
+
+@functools.cache
+def find_peer() -> Peer | None:
+    """Open MPI's OSHMEM. Installs Debian's packages where it is missing and apt-get is allowed to."""
+    peer = search_peer()
+    if peer:
+        return peer
     sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
     command = [*sudo, "apt-get", "install", "-y", "-q", "openmpi-bin", "libopenmpi-dev"]
-    log(f"oshcc is missing: {shlex.join(command)}")
+    log(f"Open MPI's oshcc is missing: {shlex.join(command)}")
     try:
         run(command, timeout=600, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
     except BenchError as error:
         log(f"{error}\nno peer: install openmpi-bin and libopenmpi-dev; only our column is measured")
-    return shutil.which("oshcc") is not None and shutil.which("oshrun") is not None
+    return search_peer()
 
 
 def has_core_each(n_pes: int) -> bool:
@@ -171,11 +220,12 @@ def rocshmem_run(install: Install, n_pes: int) -> list[str | Path]:
     return [install.launcher, *(["--bind"] if has_core_each(n_pes) else []), "-n", str(n_pes)]
 
 
-def oshrun(n_pes: int) -> list[str]:
+def oshrun(n_pes: int) -> list[str | Path]:
     """How the peer is launched: its memory hooks crash in shmem_finalize, hence the first option."""
     options = ["--mca", "opal_common_ucx_opal_mem_hooks", "0", "--allow-run-as-root", "--oversubscribe"]
     binding = ["--bind-to", "core" if has_core_each(n_pes) else "none"]
-    return ["oshrun", *options, *binding, "-n", str(n_pes)]
+    peer = find_peer()
+    return [peer.oshrun if peer else "oshrun", *options, *binding, "-n", str(n_pes)]
 
 
 # --- statistics, facts, tables ---------------------------------------------------------------------------------------
@@ -218,7 +268,7 @@ def markdown(table: Table) -> str:
     return "\n".join([*lines, "", *(f"{note}  " for note in table.notes), ""])
 
 
-def one_line(command: Sequence[str]) -> str:
+def one_line(command: Sequence[str | Path]) -> str:
     try:
         return run(command).strip().splitlines()[0]
     except (BenchError, IndexError):
@@ -236,7 +286,7 @@ def commit() -> str:
     try:
         name = run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]).strip()
         changed = run(
-            ["git", "-C", ROOT, "status", "--porcelain", "--", "src", "include", "bindings", "tools", "bench"]
+            ["git", "-C", ROOT, "status", "--porcelain", "--", "src", "include", "shmem", "bindings", "tools", "bench"]
         )
     except BenchError:
         return "unknown"
@@ -245,6 +295,7 @@ def commit() -> str:
 
 def facts(install: Install) -> dict[str, str]:
     """What a reader needs to repeat or to distrust a result."""
+    peer = search_peer()
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": commit(),
@@ -254,7 +305,8 @@ def facts(install: Install) -> dict[str, str]:
         "kernel": platform.release(),
         "compiler": one_line(["gcc", "--version"]) + ", -O2",
         "python": one_line([str(install.python), "--version"]),
-        "peer": one_line(["oshrun", "--version"]) if shutil.which("oshrun") else "absent",
+        "peer": peer.version if peer else "absent",
+        "compiled with": shlex.join(str(word) for word in install.oshcc),
         "library": str(install.library.relative_to(ROOT) if install.library.is_relative_to(ROOT) else install.library),
         "command": shlex.join(["python", *(Path(sys.argv[0]).name, *sys.argv[1:])]),
     }

@@ -1,36 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rows of the comparison with other OpenSHMEM libraries: one source, compiled once for ours
- * (BENCH_ROCSHMEM) and once for each peer (shmem_compat.h). PE 0 prints one JSON object a line;
- * bench/compare.py runs both and makes the table.
+ * The rows of the comparison with other OpenSHMEM libraries: one source, compiled unchanged with each library's
+ * oshcc. PE 0 prints one JSON object a line; bench/compare.py runs both sides and makes the table.
  *
- *     shmem_bench [--ops LIST] [--reps N] [--min-time MS]     shmem_bench hello
+ *     shmem_bench [--ops LIST] [--skip LIST] [--after NAME] [--reps N] [--min-time MS] [--limit S]
+ *     shmem_bench hello
  *
- * The stop-watch is that of rocshmem-perf (tools/perf_measure.h).
+ * LIST: operations, groups, or NAMEs, which are operation:bytes. Each row is announced before it is timed, and may
+ * take --limit seconds before the PE ends itself: so whoever reads knows which row broke the job, and goes on
+ * behind it with --after. The stop-watch is that of rocshmem-perf (tools/perf_measure.h).
  */
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "perf_measure.h"
 #include "shmem_compat.h"
 
-enum { PES_MAX = 64, BLOCK_MAX = 4 << 20, CALLS_BETWEEN_BARRIERS = 64 };
+enum { PES_MAX = 64, ARENA_MIN = 1 << 20 };
 
 static int me, n_pes, peer;
 static char *source, *dest, *plain;
 static uint64_t *signal_word;
-static long *word, *shared_word;
+static long *word, *lock_word, *shared_word;
 static double *shared_times;
 
 static void fail(const char *what)
 {
-    fprintf(stderr, "shmem_bench (" BENCH_LIBRARY "), PE %d: %s\n", me, what);
+    fprintf(stderr, "shmem_bench, PE %d: %s\n", me, what);
     shmem_global_exit(1);
     exit(1);
 }
+
+#define AS(T, pointer) ((T *)(void *)(pointer))
 
 /* A run function whose iterations are one statement. */
 #define LOOP(name, ...)                                                                                      \
@@ -43,7 +49,7 @@ static void fail(const char *what)
         return 0;                                                                                            \
     }
 
-/* ---- floors ---- */
+/* ---- floors: what the machine needs without a library ---- */
 
 static void *peer_copy(void *symmetric)
 {
@@ -111,27 +117,36 @@ static uint64_t line_ping_pong(size_t nbytes, long n)
     return 0;
 }
 
-/* ---- one PE towards another ---- */
+/* ---- transfers from one PE to another ---- */
 
 LOOP(put_quiet, shmem_putmem(dest, source, nbytes, peer); shmem_quiet())
+LOOP(put_nbi_quiet, shmem_putmem_nbi(dest, source, nbytes, peer); shmem_quiet())
+LOOP(put_nbi_16, for (int k = 0; k < 16; k++) shmem_putmem_nbi(dest + 64 * k, source, nbytes, peer);
+     shmem_quiet())
 LOOP(get, shmem_getmem(dest, source, nbytes, peer))
-LOOP(g, (void)shmem_long_g(word, peer))
-LOOP(fetch_inc, (void)shmem_long_atomic_fetch_inc(word, peer))
-LOOP(swap, (void)shmem_long_atomic_swap(word, i, peer))
-LOOP(compare_swap, (void)shmem_long_atomic_compare_swap(word, i, i + 1, peer))
+LOOP(get_nbi_quiet, shmem_getmem_nbi(dest, source, nbytes, peer); shmem_quiet())
 LOOP(fence, shmem_fence())
 LOOP(quiet, shmem_quiet())
 LOOP(ctx_create, shmem_ctx_t ctx; if (shmem_ctx_create(0, &ctx)) fail("ctx_create"); shmem_ctx_destroy(ctx))
 
-static uint64_t fetch_add(size_t nbytes, long n)
-{
-    (void)nbytes;
-    long before = shmem_long_g(word, peer);
-    for (long i = 0; i < n; i++) (void)shmem_long_atomic_fetch_add(word, 1, peer);
-    shmem_quiet();
-    if (shmem_long_g(word, peer) != before + n) fail("fetch_add lost counts");
-    return 0;
-}
+#define TYPES(X) X(char) X(short) X(int) X(long) X(float) X(double)
+#define TYPED_RUNS(T)                                                                                        \
+    LOOP(p_##T, shmem_##T##_p(AS(T, word), (T)1, peer))                                                      \
+    LOOP(g_##T, (void)shmem_##T##_g(AS(T, word), peer))                                                      \
+    LOOP(put_##T, shmem_##T##_put(AS(T, dest), AS(T, source), nbytes / sizeof(T), peer); shmem_quiet())      \
+    LOOP(get_##T, shmem_##T##_get(AS(T, dest), AS(T, source), nbytes / sizeof(T), peer))
+TYPES(TYPED_RUNS)
+#undef TYPED_RUNS
+
+/* Strided transfers of longs; d and s are the distances between elements at dest and source. */
+#define STRIDED_RUNS(d, s)                                                                                   \
+    LOOP(iput_##d##_##s, shmem_long_iput(AS(long, dest), AS(long, source), d, s, nbytes / 8, peer);          \
+         shmem_quiet())                                                                                      \
+    LOOP(iget_##d##_##s, shmem_long_iget(AS(long, dest), AS(long, source), d, s, nbytes / 8, peer))
+STRIDED_RUNS(1, 2)
+STRIDED_RUNS(2, 1)
+STRIDED_RUNS(8, 8)
+#undef STRIDED_RUNS
 
 static uint64_t ping_pong(size_t nbytes, long n)
 {
@@ -145,94 +160,175 @@ static uint64_t ping_pong(size_t nbytes, long n)
     return 0;
 }
 
+/* ---- atomics and locks ---- */
+
+/* name: long_fetch_inc for shmem_long_atomic_fetch_inc on a T. */
+#define ATOMIC(type, T, op, ...) LOOP(type##_##op, (void)shmem_##type##_atomic_##op(AS(T, word), __VA_ARGS__))
+ATOMIC(long, long, fetch, peer)
+ATOMIC(long, long, set, i, peer)
+ATOMIC(long, long, add, 1, peer)
+ATOMIC(long, long, inc, peer)
+ATOMIC(long, long, fetch_inc, peer)
+ATOMIC(long, long, swap, i, peer)
+ATOMIC(long, long, compare_swap, i, i + 1, peer)
+ATOMIC(int, int, fetch_add, 1, peer)
+ATOMIC(int, int, compare_swap, (int)i, (int)i + 1, peer)
+ATOMIC(float, float, swap, 1, peer)
+ATOMIC(double, double, fetch, peer)
+ATOMIC(double, double, set, 1, peer)
+ATOMIC(double, double, swap, 1, peer)
+ATOMIC(ulong, unsigned long, and, 3, peer)
+ATOMIC(ulong, unsigned long, or, 4, peer)
+ATOMIC(ulong, unsigned long, xor, 1, peer)
+ATOMIC(ulong, unsigned long, fetch_and, 3, peer)
+ATOMIC(ulong, unsigned long, fetch_or, 4, peer)
+ATOMIC(ulong, unsigned long, fetch_xor, 1, peer)
+#undef ATOMIC
+
+static uint64_t long_fetch_add(size_t nbytes, long n)
+{
+    (void)nbytes;
+    long before = shmem_long_g(word, peer);
+    for (long i = 0; i < n; i++) (void)shmem_long_atomic_fetch_add(word, 1, peer);
+    shmem_quiet();
+    if (shmem_long_g(word, peer) != before + n) fail("fetch_add lost counts");
+    return 0;
+}
+
+LOOP(set_clear_lock, shmem_set_lock(lock_word); shmem_clear_lock(lock_word))
+
+/* Every PE adds to one counter without an atomic, under the lock: it must lose no count. */
+static uint64_t contended_lock(size_t nbytes, long n)
+{
+    (void)nbytes;
+    for (long i = 0; i < n; i++) {
+        shmem_set_lock(lock_word);
+        shmem_long_p(shared_word, shmem_long_g(shared_word, 0) + 1, 0);
+        shmem_clear_lock(lock_word);
+    }
+    return 0;
+}
+
 /* ---- every PE ---- */
 
 LOOP(barrier_all, shmem_barrier_all())
+LOOP(sync_all, shmem_sync_all())
+LOOP(malloc_free, void *block = shmem_malloc(nbytes); if (!block) fail("malloc"); shmem_free(block))
 
-/* Collectives follow one another, with a barrier after each 64 (see bench_sync in shmem_compat.h). */
-#define COLLECTIVE_LOOP(name, call)                                                                          \
-    static uint64_t name(size_t nbytes, long n)                                                              \
+/* Collectives follow one another, with a barrier after as many as there are work arrays. */
+#define COLLECTIVE_LOOP(name, T, call)                                                                       \
+    static uint64_t name(size_t nbytes, long count)                                                          \
     {                                                                                                        \
         int status = 0;                                                                                      \
-        for (long i = 0; i < n; i++) {                                                                       \
+        T *d = AS(T, dest), *s = AS(T, source);                                                              \
+        size_t n = nbytes / sizeof(T);                                                                       \
+        for (long i = 0; i < count; i++) {                                                                   \
             status |= call;                                                                                  \
-            if (i % CALLS_BETWEEN_BARRIERS == CALLS_BETWEEN_BARRIERS - 1) shmem_barrier_all();               \
+            if (i % BENCH_TURNS == BENCH_TURNS - 1) shmem_barrier_all();                                     \
         }                                                                                                    \
+        (void)d, (void)s, (void)n;                                                                           \
         if (status) fail(#name " returned an error");                                                        \
         return 0;                                                                                            \
     }
-COLLECTIVE_LOOP(broadcast, bench_broadcast(dest, source, nbytes))
-COLLECTIVE_LOOP(alltoall, bench_alltoall(dest, source, nbytes))
-COLLECTIVE_LOOP(fcollect, bench_fcollect(dest, source, nbytes))
-COLLECTIVE_LOOP(sum, bench_sum(dest, source, nbytes / 8))
-
-LOOP(malloc_free, void *block = shmem_malloc(64); if (!block) fail("malloc"); shmem_free(block))
+COLLECTIVE_LOOP(team_sync, long, bench_team_sync(d, s, n))
+COLLECTIVE_LOOP(broadcast, long, bench_broadcast(d, s, n))
+COLLECTIVE_LOOP(alltoall, long, bench_alltoall(d, s, n))
+COLLECTIVE_LOOP(alltoalls, long, bench_alltoalls(d, s, n))
+COLLECTIVE_LOOP(collect, long, bench_collect(d, s, n))
+COLLECTIVE_LOOP(fcollect, long, bench_fcollect(d, s, n))
+COLLECTIVE_LOOP(sum_long, long, bench_sum_long(d, s, n))
+COLLECTIVE_LOOP(sum_double, double, bench_sum_double(d, s, n))
+COLLECTIVE_LOOP(max_int, int, bench_max_int(d, s, n))
+/* The deprecated forms, which every library has. */
+COLLECTIVE_LOOP(set_barrier, long, (shmem_barrier(BENCH_SET, bench_next_sync()), 0))
+COLLECTIVE_LOOP(set_broadcast, long, (shmem_broadcast64(d, s, n, 0, BENCH_SET, bench_next_sync()), 0))
+COLLECTIVE_LOOP(set_sum, long,
+                (shmem_long_sum_to_all(d, s, (int)n, BENCH_SET, bench_work, bench_next_sync()), 0))
 
 /* ---- the table ---- */
 
 struct row {
     struct perf_case c;
-    size_t nbytes;
+    const size_t *sizes; /* ends with END */
 };
-#define ONE(op, form, nbytes, run)                                                                           \
+#define END SIZE_MAX
+static const size_t none[] = {0, END}, word_sized[] = {8, END}, few[] = {64, END};
+static const size_t each[] = {8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20, END};
+static const size_t strided[] = {512, 32 << 10, END}, blocks[] = {64, 64 << 10, 4 << 20, END};
+
+#define ROW(op, group, form, who, per, sizes, run)                                                           \
     {                                                                                                        \
-        {op, "pair", form, PERF_ONE, PERF_SIZED, 1, run}, nbytes                                             \
+        {op, group, form, who, PERF_SIZED, per, run}, sizes                                                  \
     }
-#define PAIR(op, form, nbytes, run)                                                                          \
-    {                                                                                                        \
-        {op, "pair", form, PERF_PAIR, PERF_SIZED, 2, run}, nbytes                                            \
-    }
-#define ALL(op, form, nbytes, run)                                                                           \
-    {                                                                                                        \
-        {op, "all", form, PERF_ALL, PERF_SIZED, 1, run}, nbytes                                              \
-    }
-#define FLOOR(op, who, per, nbytes, run)                                                                     \
-    {                                                                                                        \
-        {op, "floor", NULL, who, PERF_SIZED, per, run}, nbytes                                               \
-    }
+#define ONE(op, form, sizes, run) ROW(op, "one", form, PERF_ONE, 1, sizes, run)
+#define ALL(op, form, sizes, run) ROW(op, "all", form, PERF_ALL, 1, sizes, run)
+#define FLOOR(op, who, per, sizes, run) ROW(op, "floor", NULL, who, per, sizes, run)
+#define ATOMIC(type, op) ROW(#type "_atomic_" #op, "atomic", NULL, PERF_ONE, 1, word_sized, type##_##op)
+#define STRIDED(d, s)                                                                                        \
+    ROW("iput_" #d "_" #s, "strided", NULL, PERF_ONE, 1, strided, iput_##d##_##s),                           \
+        ROW("iget_" #d "_" #s, "strided", NULL, PERF_ONE, 1, strided, iget_##d##_##s)
+#define TYPED(T)                                                                                             \
+    ROW(#T "_p", "typed", NULL, PERF_ONE, 1, word_sized, p_##T),                                             \
+        ROW(#T "_g", "typed", NULL, PERF_ONE, 1, word_sized, g_##T),                                         \
+        ROW(#T "_put", "typed", NULL, PERF_ONE, 1, few, put_##T),                                            \
+        ROW(#T "_get", "typed", NULL, PERF_ONE, 1, few, get_##T),
 static const struct row rows[] = {
-    FLOOR("memcpy", PERF_ONE, 1, 4096, memcpy_private),
-    FLOOR("memcpy", PERF_ONE, 1, 32768, memcpy_private),
-    FLOOR("memcpy", PERF_ONE, 1, 1 << 20, memcpy_private),
-    FLOOR("memcpy", PERF_ONE, 1, 4 << 20, memcpy_private),
-    FLOOR("memcpy_peer", PERF_ONE, 1, 4096, memcpy_peer),
-    FLOOR("memcpy_peer", PERF_ONE, 1, 32768, memcpy_peer),
-    FLOOR("memcpy_peer", PERF_ONE, 1, 1 << 20, memcpy_peer),
-    FLOOR("memcpy_peer", PERF_ONE, 1, 4 << 20, memcpy_peer),
-    FLOOR("store_fence", PERF_ONE, 1, 8, store_fence),
-    FLOOR("load", PERF_ONE, 1, 8, load),
-    FLOOR("locked_add", PERF_ONE, 1, 8, locked_add),
-    FLOOR("line", PERF_PAIR, 2, 8, line_ping_pong),
-    ONE("put_quiet", NULL, 8, put_quiet),
-    ONE("put_quiet", NULL, 4096, put_quiet),
-    ONE("put_quiet", NULL, 32768, put_quiet),
-    ONE("put_quiet", NULL, 1 << 20, put_quiet),
-    ONE("put_quiet", NULL, 4 << 20, put_quiet),
-    ONE("get", NULL, 8, get),
-    ONE("g", "long", 8, g),
-    ONE("fetch_add", "long", 8, fetch_add),
-    ONE("fetch_inc", "long", 8, fetch_inc),
-    ONE("swap", "long", 8, swap),
-    ONE("compare_swap", "long", 8, compare_swap),
-    ONE("fence", NULL, 0, fence),
-    ONE("quiet", NULL, 0, quiet),
-    PAIR("ping_pong", BENCH_FORM_SIGNAL, 8, ping_pong),
-    ONE("ctx_create", NULL, 0, ctx_create),
-    ALL("barrier_all", NULL, 0, barrier_all),
-    ALL("broadcast", BENCH_FORM_COLLECTIVE, 8, broadcast),
-    ALL("broadcast", BENCH_FORM_COLLECTIVE, 1 << 20, broadcast),
-    ALL("alltoall", BENCH_FORM_COLLECTIVE, 8, alltoall),
-    ALL("alltoall", BENCH_FORM_COLLECTIVE, 1 << 20, alltoall),
-    ALL("fcollect", BENCH_FORM_COLLECTIVE, 8, fcollect),
-    ALL("fcollect", BENCH_FORM_COLLECTIVE, 1 << 20, fcollect),
-    ALL("sum", BENCH_FORM_COLLECTIVE, 8, sum),
-    ALL("sum", BENCH_FORM_COLLECTIVE, 1 << 20, sum),
-    ALL("malloc_free", NULL, 64, malloc_free),
+    FLOOR("memcpy", PERF_ONE, 1, each, memcpy_private),
+    FLOOR("memcpy_peer", PERF_ONE, 1, each, memcpy_peer),
+    FLOOR("store_fence", PERF_ONE, 1, word_sized, store_fence),
+    FLOOR("load", PERF_ONE, 1, word_sized, load),
+    FLOOR("locked_add", PERF_ONE, 1, word_sized, locked_add),
+    FLOOR("line", PERF_PAIR, 2, word_sized, line_ping_pong),
+    ONE("put_quiet", NULL, each, put_quiet),
+    ONE("put_nbi_quiet", NULL, each, put_nbi_quiet),
+    ROW("put_nbi_16", "one", NULL, PERF_ONE, 16, word_sized, put_nbi_16),
+    ONE("get", NULL, each, get),
+    ONE("get_nbi_quiet", NULL, each, get_nbi_quiet),
+    ONE("fence", NULL, none, fence),
+    ONE("quiet", NULL, none, quiet),
+    TYPES(TYPED) STRIDED(1, 2),
+    STRIDED(2, 1),
+    STRIDED(8, 8),
+    ROW("ping_pong", "one", BENCH_FORM_SIGNAL, PERF_PAIR, 2, each, ping_pong),
+    ATOMIC(long, fetch),
+    ATOMIC(long, set),
+    ATOMIC(long, add),
+    ATOMIC(long, inc),
+    ATOMIC(long, fetch_add),
+    ATOMIC(long, fetch_inc),
+    ATOMIC(long, swap),
+    ATOMIC(long, compare_swap),
+    ATOMIC(int, fetch_add),
+    ATOMIC(int, compare_swap),
+    ATOMIC(float, swap),
+    ATOMIC(double, fetch),
+    ATOMIC(double, set),
+    ATOMIC(double, swap),
+    ATOMIC(ulong, and),
+    ATOMIC(ulong, or),
+    ATOMIC(ulong, xor),
+    ATOMIC(ulong, fetch_and),
+    ATOMIC(ulong, fetch_or),
+    ATOMIC(ulong, fetch_xor),
+    ONE("lock", NULL, none, set_clear_lock),
+    ALL("contended_lock", NULL, none, contended_lock),
+    ONE("ctx_create", NULL, none, ctx_create),
+    ALL("barrier_all", NULL, none, barrier_all),
+    ALL("sync_all", NULL, none, sync_all),
+    ALL("team_sync", BENCH_FORM_TEAM, none, team_sync),
+    ALL("set_barrier", NULL, none, set_barrier),
+    ALL("broadcast", BENCH_FORM_TEAM, each, broadcast),
+    ALL("set_broadcast", NULL, word_sized, set_broadcast),
+    ALL("alltoall", BENCH_FORM_TEAM, each, alltoall),
+    ALL("alltoalls", BENCH_FORM_TEAM, each, alltoalls),
+    ALL("collect", BENCH_FORM_TEAM, each, collect),
+    ALL("fcollect", BENCH_FORM_TEAM, each, fcollect),
+    ALL("sum_long", BENCH_FORM_TEAM, each, sum_long),
+    ALL("set_sum", NULL, word_sized, set_sum),
+    ALL("sum_double", BENCH_FORM_TEAM, each, sum_double),
+    ALL("max_int", BENCH_FORM_TEAM, each, max_int),
+    ALL("malloc_free", NULL, blocks, malloc_free),
 };
-#undef FLOOR
-#undef ALL
-#undef PAIR
-#undef ONE
 
 /* ---- the job ---- */
 
@@ -262,59 +358,125 @@ static void *allocate(size_t nbytes)
     return block;
 }
 
-/* Room for the largest put, and for a block of 1 MiB from every PE. */
-static void open_arena(void)
+/* Which rows to run. */
+struct choice {
+    const char *ops, *skip, *after;
+    unsigned limit_s;
+};
+
+static bool chosen(const struct choice *choice, const struct perf_case *c, const char *name)
 {
-    size_t nbytes = (size_t)n_pes << 20;
-    if (nbytes < BLOCK_MAX) nbytes = BLOCK_MAX;
+    if (choice->skip && (perf_list_has(choice->skip, c->op) || perf_list_has(choice->skip, name)))
+        return false;
+    return perf_list_has(choice->ops, c->op) || perf_list_has(choice->ops, c->group) ||
+           perf_list_has(choice->ops, name);
+}
+
+static void name_of(const struct perf_case *c, size_t nbytes, char name[64])
+{
+    snprintf(name, 64, "%s:%zu", c->op, nbytes);
+}
+
+/* The largest size that will be timed: memory of many PEs is not touched for nothing. */
+static size_t largest(const struct choice *choice)
+{
+    size_t most = 0;
+    char name[64];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (const size_t *size = rows[i].sizes; *size != END; size++) {
+            name_of(&rows[i].c, *size, name);
+            if (chosen(choice, &rows[i].c, name) && *size > most) most = *size;
+        }
+    return most;
+}
+
+/* Room for a block from every PE at the distances of STRIDED_RUNS and of alltoalls. */
+static void open_arena(const struct choice *choice)
+{
+    size_t most = largest(choice), nbytes = 2 * most * (size_t)n_pes;
+    if (nbytes < ARENA_MIN) nbytes = ARENA_MIN;
     source = allocate(nbytes);
     dest = allocate(nbytes);
     signal_word = allocate(sizeof(uint64_t));
     word = allocate(sizeof(long));
+    lock_word = allocate(sizeof(long));
     shared_word = allocate(sizeof(long));
     shared_times = allocate(PES_MAX * sizeof(double));
-    plain = malloc(BLOCK_MAX);
+    if (!bench_work_arrays(most)) fail("could not allocate work arrays");
+    plain = calloc(1, most + 1);
     if (!plain) fail("could not allocate private memory");
-    memset(plain, 0, BLOCK_MAX);
-    bench_collectives_init();
     shmem_barrier_all();
+}
+
+static void on_alarm(int signum)
+{
+    static const char text[] = "shmem_bench: no end within the limit\n"; /* compare.py looks for this */
+    (void)signum;
+    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+    _exit(written < 0 ? 125 : 124);
+}
+
+static void begin_row(const struct choice *choice, const char *name)
+{
+    alarm(choice->limit_s);
+    if (me != 0) return;
+    printf("{\"begin\": \"%s\"}\n", name);
+    fflush(stdout);
 }
 
 static void print_row(const struct perf_case *c, size_t nbytes, const struct perf_result *r)
 {
     printf("{\"op\": \"%s\", \"nbytes\": %zu, \"n_pes\": %d, \"median_ns\": %.3f, \"min_ns\": %.3f, "
-           "\"max_ns\": %.3f, "
-           "\"iterations\": %ld, \"reps\": %d, \"form\": \"%s\"}\n",
+           "\"max_ns\": %.3f, \"iterations\": %ld, \"reps\": %d, \"form\": \"%s\"}\n",
            c->op, nbytes, n_pes, r->median_ns, r->min_ns, r->max_ns, r->n, r->reps, c->note ? c->note : "");
     fflush(stdout);
 }
 
-static void run_rows(const char *ops, const struct perf_plan *plan)
+static void print_once(const char *op, double ns)
+{
+    const struct perf_case c = {.op = op};
+    if (me == 0) print_row(&c, 0, &(struct perf_result){ns, ns, ns, 1, 1});
+}
+
+static void run_rows(const struct choice *choice, const struct perf_plan *plan)
 {
     const struct perf_job job = {me, n_pes, shmem_barrier_all, share, slowest};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct perf_case *c = &rows[i].c;
-        struct perf_result result;
-        char name[64];
-        snprintf(name, sizeof(name), "%s:%zu", c->op, rows[i].nbytes);
-        if (!perf_list_has(ops, c->op) && !perf_list_has(ops, c->group) && !perf_list_has(ops, name))
-            continue;
-        if (perf_measure(&job, c, rows[i].nbytes, plan, &result) && me == 0)
-            print_row(c, rows[i].nbytes, &result);
+    bool reached = !choice->after;
+    char name[64];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (const size_t *size = rows[i].sizes; *size != END; size++) {
+            const struct perf_case *c = &rows[i].c;
+            struct perf_result result;
+            name_of(c, *size, name);
+            bool due = reached && chosen(choice, c, name);
+            reached = reached || strcmp(name, choice->after) == 0;
+            if (!due) continue;
+            begin_row(choice, name);
+            if (perf_measure(&job, c, *size, plan, &result) && me == 0) print_row(c, *size, &result);
+        }
+}
+
+static void read_arguments(int argc, char **argv, struct choice *choice, struct perf_plan *plan)
+{
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const char *name = argv[i], *value = argv[i + 1];
+        if (strcmp(name, "--ops") == 0) choice->ops = value;
+        if (strcmp(name, "--skip") == 0) choice->skip = value;
+        if (strcmp(name, "--after") == 0) choice->after = value;
+        if (strcmp(name, "--limit") == 0) choice->limit_s = (unsigned)strtoul(value, NULL, 10);
+        if (strcmp(name, "--reps") == 0) plan->reps = (int)strtol(value, NULL, 10);
+        if (strcmp(name, "--min-time") == 0) plan->min_ns = strtoull(value, NULL, 10) * 1000000;
     }
 }
 
 int main(int argc, char **argv)
 {
-    const char *ops = NULL;
+    struct choice choice = {0};
     struct perf_plan plan = {.reps = 3, .min_ns = 10000000};
     bool hello = argc == 2 && strcmp(argv[1], "hello") == 0;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--ops") == 0) ops = argv[i + 1];
-        if (strcmp(argv[i], "--reps") == 0) plan.reps = (int)strtol(argv[i + 1], NULL, 10);
-        if (strcmp(argv[i], "--min-time") == 0)
-            plan.min_ns = (uint64_t)strtol(argv[i + 1], NULL, 10) * 1000000u;
-    }
+    read_arguments(argc, argv, &choice, &plan);
+    signal(SIGALRM, on_alarm);
+    alarm(choice.limit_s);
     uint64_t start = perf_now();
     shmem_init();
     double init_ns = (double)(perf_now() - start);
@@ -326,17 +488,15 @@ int main(int argc, char **argv)
     n_pes = shmem_n_pes();
     peer = me == 0 ? 1 % n_pes : 0;
     if (n_pes > PES_MAX || plan.reps < 1 || plan.reps > PERF_REPS_MAX) fail("too many PEs, or a bad --reps");
-    open_arena();
-    const struct perf_case init_case = {.op = "init"}, finalize_case = {.op = "finalize"};
+    open_arena(&choice);
     double init_most = slowest(init_ns);
-    if (me == 0) print_row(&init_case, 0, &(struct perf_result){init_most, init_most, init_most, 1, 1});
-    run_rows(ops, &plan);
+    if (!choice.after) print_once("init", init_most);
+    run_rows(&choice, &plan);
+    begin_row(&choice, "finalize:0");
     shmem_barrier_all();
     start = perf_now();
     shmem_finalize();
-    double finalize_ns = (double)(perf_now() - start);
-    if (me == 0)
-        print_row(&finalize_case, 0, &(struct perf_result){finalize_ns, finalize_ns, finalize_ns, 1, 1});
+    print_once("finalize", (double)(perf_now() - start));
     free(plain);
     return 0;
 }

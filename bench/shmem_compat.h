@@ -1,91 +1,48 @@
 /* SPDX-License-Identifier: MIT
  *
- * The OpenSHMEM names that shmem_bench.c calls, over the rocshmem_ ones: only renaming, so both sides of a
- * comparison run the same loops. Compiled with BENCH_ROCSHMEM defined; without it <shmem.h> of the peer is
- * taken, and what a peer of OpenSHMEM 1.4 lacks is spelt in its closest form here (BENCH_FORM_* says which,
- * and travels into the results).
+ * What a library of OpenSHMEM 1.4 (Open MPI's OSHMEM 4.1) lacks of 1.5, spelt in its closest form there: signals
+ * by put, fence and p; collectives over teams by those over the active set of all PEs. With 1.5 each function
+ * here is one call. BENCH_FORM_* says which form it is, and travels into the results as a note.
  */
 #ifndef ROCSHMEM_BENCH_SHMEM_COMPAT_H
 #define ROCSHMEM_BENCH_SHMEM_COMPAT_H
 
+#include <shmem.h>
 #include <stdint.h>
 
-#ifdef BENCH_ROCSHMEM
+/* The active sets' work arrays. One may be used again when every PE has left its last use: BENCH_TURNS calls in a
+ * row each take the next one, then shmem_bench.c puts a barrier (in its loop, for every library). */
+enum { BENCH_TURNS = 64, BENCH_SYNC_MAX = 1024 };
+static long *bench_sync;
+static void *bench_work; /* for reductions: half of the largest count, and SHMEM_REDUCE_MIN_WRKDATA_SIZE */
+static unsigned bench_turn;
 
-#include <rocshmem/rocshmem.h>
+static inline long *bench_next_sync(void)
+{
+    return bench_sync + bench_turn++ % BENCH_TURNS * BENCH_SYNC_MAX;
+}
 
-#define BENCH_LIBRARY "rocshmem"
-#define SHMEM_CMP_GE ROCSHMEM_CMP_GE
-#define SHMEM_SIGNAL_SET ROCSHMEM_SIGNAL_SET
-typedef rocshmem_ctx_t shmem_ctx_t;
+/* Collective; false where the heap is too small. nbytes: of the largest reduction. */
+static inline int bench_work_arrays(size_t nbytes)
+{
+    _Static_assert(SHMEM_BCAST_SYNC_SIZE <= BENCH_SYNC_MAX && SHMEM_ALLTOALL_SYNC_SIZE <= BENCH_SYNC_MAX &&
+                       SHMEM_ALLTOALLS_SYNC_SIZE <= BENCH_SYNC_MAX &&
+                       SHMEM_COLLECT_SYNC_SIZE <= BENCH_SYNC_MAX &&
+                       SHMEM_REDUCE_SYNC_SIZE <= BENCH_SYNC_MAX && SHMEM_BARRIER_SYNC_SIZE <= BENCH_SYNC_MAX,
+                   "a work array is too small for this library");
+    bench_sync = shmem_malloc(sizeof(long) * BENCH_TURNS * BENCH_SYNC_MAX);
+    bench_work = shmem_malloc(nbytes / 2 + 64 + sizeof(double) * SHMEM_REDUCE_MIN_WRKDATA_SIZE);
+    if (!bench_sync || !bench_work) return 0;
+    for (int i = 0; i < BENCH_TURNS * BENCH_SYNC_MAX; i++) bench_sync[i] = SHMEM_SYNC_VALUE;
+    return 1;
+}
 
-#define shmem_init rocshmem_init
-#define shmem_finalize rocshmem_finalize
-#define shmem_my_pe rocshmem_my_pe
-#define shmem_n_pes rocshmem_n_pes
-#define shmem_global_exit rocshmem_global_exit
-#define shmem_malloc rocshmem_malloc
-#define shmem_free rocshmem_free
-#define shmem_ptr rocshmem_ptr
-#define shmem_putmem rocshmem_putmem
-#define shmem_getmem rocshmem_getmem
-#define shmem_long_p rocshmem_long_p
-#define shmem_long_g rocshmem_long_g
-#define shmem_double_p rocshmem_double_p
-#define shmem_quiet rocshmem_quiet
-#define shmem_fence rocshmem_fence
-#define shmem_barrier_all rocshmem_barrier_all
-#define shmem_long_atomic_fetch_add rocshmem_long_atomic_fetch_add
-#define shmem_long_atomic_fetch_inc rocshmem_long_atomic_fetch_inc
-#define shmem_long_atomic_swap rocshmem_long_atomic_swap
-#define shmem_long_atomic_compare_swap rocshmem_long_atomic_compare_swap
-#define shmem_ctx_create(options, ctx) rocshmem_ctx_create(options, ctx)
-#define shmem_ctx_destroy rocshmem_ctx_destroy
+#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
 
 #define BENCH_FORM_SIGNAL "putmem_signal, signal_wait_until"
-#define BENCH_FORM_COLLECTIVE "team WORLD"
-static inline void bench_collectives_init(void)
-{
-}
-static inline void bench_put_signal(void *dest, const void *source, size_t nbytes, uint64_t *word,
-                                    uint64_t value, int pe)
-{
-    rocshmem_putmem_signal(dest, source, nbytes, word, value, ROCSHMEM_SIGNAL_SET, pe);
-}
-static inline void bench_signal_wait(uint64_t *word, uint64_t value)
-{
-    rocshmem_signal_wait_until(word, ROCSHMEM_CMP_GE, value);
-}
-static inline int bench_broadcast(void *dest, const void *source, size_t nbytes)
-{
-    return rocshmem_broadcastmem(ROCSHMEM_TEAM_WORLD, dest, source, nbytes, 0);
-}
-static inline int bench_alltoall(void *dest, const void *source, size_t nbytes)
-{
-    return rocshmem_alltoallmem(ROCSHMEM_TEAM_WORLD, dest, source, nbytes);
-}
-static inline int bench_fcollect(void *dest, const void *source, size_t nbytes)
-{
-    return rocshmem_fcollectmem(ROCSHMEM_TEAM_WORLD, dest, source, nbytes);
-}
-static inline int bench_sum(void *dest, const void *source, size_t n)
-{
-    return rocshmem_int64_sum_reduce(ROCSHMEM_TEAM_WORLD, dest, source, n);
-}
+#define BENCH_FORM_TEAM "team WORLD"
+#define BENCH_COLLECTIVE(name, on_team, on_set) (on_team)
 
-#else
-
-#include <shmem.h>
-
-#define BENCH_LIBRARY "oshmem"
-
-#if SHMEM_MAJOR_VERSION == 1 && SHMEM_MINOR_VERSION >= 5
-
-#define BENCH_FORM_SIGNAL "putmem_signal, signal_wait_until"
-#define BENCH_FORM_COLLECTIVE "team WORLD"
-static inline void bench_collectives_init(void)
-{
-}
 static inline void bench_put_signal(void *dest, const void *source, size_t nbytes, uint64_t *word,
                                     uint64_t value, int pe)
 {
@@ -95,47 +52,13 @@ static inline void bench_signal_wait(uint64_t *word, uint64_t value)
 {
     shmem_signal_wait_until(word, SHMEM_CMP_GE, value);
 }
-static inline int bench_broadcast(void *dest, const void *source, size_t nbytes)
-{
-    return shmem_broadcastmem(SHMEM_TEAM_WORLD, dest, source, nbytes, 0);
-}
-static inline int bench_alltoall(void *dest, const void *source, size_t nbytes)
-{
-    return shmem_alltoallmem(SHMEM_TEAM_WORLD, dest, source, nbytes);
-}
-static inline int bench_fcollect(void *dest, const void *source, size_t nbytes)
-{
-    return shmem_fcollectmem(SHMEM_TEAM_WORLD, dest, source, nbytes);
-}
-static inline int bench_sum(void *dest, const void *source, size_t n)
-{
-    return shmem_int64_sum_reduce(SHMEM_TEAM_WORLD, dest, source, n);
-}
 
-#else /* OpenSHMEM 1.4: no signals, no teams; active sets with work arrays */
+#else
 
 #define BENCH_FORM_SIGNAL "putmem, fence, long_p; long_wait_until"
-#define BENCH_FORM_COLLECTIVE "active set of all PEs (broadcast leaves the root's dest alone)"
+#define BENCH_FORM_TEAM "active set of all PEs"
+#define BENCH_COLLECTIVE(name, on_team, on_set) ((on_set), 0)
 
-/* A work array may be used again when every PE has left its last use. BENCH_TURNS calls in a row each take
- * the next one, then shmem_bench.c puts a barrier (in its loop for every library). */
-enum { BENCH_TURNS = 64, BENCH_SUM_MAX = 131072, BENCH_SYNC_MAX = 1024 };
-static long bench_sync[BENCH_TURNS][BENCH_SYNC_MAX];
-static long bench_work[2][BENCH_SUM_MAX / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE];
-static unsigned bench_turn;
-
-static inline void bench_collectives_init(void)
-{
-    _Static_assert(SHMEM_BCAST_SYNC_SIZE <= BENCH_SYNC_MAX && SHMEM_ALLTOALL_SYNC_SIZE <= BENCH_SYNC_MAX &&
-                       SHMEM_COLLECT_SYNC_SIZE <= BENCH_SYNC_MAX && SHMEM_REDUCE_SYNC_SIZE <= BENCH_SYNC_MAX,
-                   "a work array is too small for this library");
-    for (int turn = 0; turn < BENCH_TURNS; turn++)
-        for (int i = 0; i < BENCH_SYNC_MAX; i++) bench_sync[turn][i] = SHMEM_SYNC_VALUE;
-}
-static inline long *bench_next_sync(void)
-{
-    return bench_sync[bench_turn++ % BENCH_TURNS];
-}
 static inline void bench_put_signal(void *dest, const void *source, size_t nbytes, uint64_t *word,
                                     uint64_t value, int pe)
 {
@@ -147,28 +70,35 @@ static inline void bench_signal_wait(uint64_t *word, uint64_t value)
 {
     shmem_long_wait_until((long *)word, SHMEM_CMP_GE, (long)value);
 }
-static inline int bench_broadcast(void *dest, const void *source, size_t nbytes)
-{
-    shmem_broadcast64(dest, source, nbytes / 8, 0, 0, 0, shmem_n_pes(), bench_next_sync());
-    return 0;
-}
-static inline int bench_alltoall(void *dest, const void *source, size_t nbytes)
-{
-    shmem_alltoall64(dest, source, nbytes / 8, 0, 0, shmem_n_pes(), bench_next_sync());
-    return 0;
-}
-static inline int bench_fcollect(void *dest, const void *source, size_t nbytes)
-{
-    shmem_fcollect64(dest, source, nbytes / 8, 0, 0, shmem_n_pes(), bench_next_sync());
-    return 0;
-}
-static inline int bench_sum(void *dest, const void *source, size_t n)
-{
-    shmem_long_sum_to_all(dest, source, (int)n, 0, 0, shmem_n_pes(), bench_work[bench_turn % 2],
-                          bench_next_sync());
-    return 0;
-}
 
 #endif
-#endif
+
+/* Where the active set is all PEs, and the work arrays that follow it. */
+#define BENCH_SET 0, 0, shmem_n_pes()
+
+#define BENCH_COLLECTIVE_CALL(name, T, on_team, on_set)                                                      \
+    static inline int bench_##name(T *dest, const T *source, size_t n)                                       \
+    {                                                                                                        \
+        (void)dest, (void)source, (void)n;                                                                   \
+        return BENCH_COLLECTIVE(name, on_team, on_set);                                                      \
+    }
+BENCH_COLLECTIVE_CALL(team_sync, long, shmem_team_sync(SHMEM_TEAM_WORLD),
+                      shmem_sync(BENCH_SET, bench_next_sync()))
+BENCH_COLLECTIVE_CALL(broadcast, long, shmem_long_broadcast(SHMEM_TEAM_WORLD, dest, source, n, 0),
+                      shmem_broadcast64(dest, source, n, 0, BENCH_SET, bench_next_sync()))
+BENCH_COLLECTIVE_CALL(alltoall, long, shmem_long_alltoall(SHMEM_TEAM_WORLD, dest, source, n),
+                      shmem_alltoall64(dest, source, n, BENCH_SET, bench_next_sync()))
+BENCH_COLLECTIVE_CALL(alltoalls, long, shmem_long_alltoalls(SHMEM_TEAM_WORLD, dest, source, 2, 2, n),
+                      shmem_alltoalls64(dest, source, 2, 2, n, BENCH_SET, bench_next_sync()))
+BENCH_COLLECTIVE_CALL(collect, long, shmem_long_collect(SHMEM_TEAM_WORLD, dest, source, n),
+                      shmem_collect64(dest, source, n, BENCH_SET, bench_next_sync()))
+BENCH_COLLECTIVE_CALL(fcollect, long, shmem_long_fcollect(SHMEM_TEAM_WORLD, dest, source, n),
+                      shmem_fcollect64(dest, source, n, BENCH_SET, bench_next_sync()))
+BENCH_COLLECTIVE_CALL(sum_long, long, shmem_long_sum_reduce(SHMEM_TEAM_WORLD, dest, source, n),
+                      shmem_long_sum_to_all(dest, source, (int)n, BENCH_SET, bench_work, bench_next_sync()))
+BENCH_COLLECTIVE_CALL(sum_double, double, shmem_double_sum_reduce(SHMEM_TEAM_WORLD, dest, source, n),
+                      shmem_double_sum_to_all(dest, source, (int)n, BENCH_SET, bench_work, bench_next_sync()))
+BENCH_COLLECTIVE_CALL(max_int, int, shmem_int_max_reduce(SHMEM_TEAM_WORLD, dest, source, n),
+                      shmem_int_max_to_all(dest, source, (int)n, BENCH_SET, bench_work, bench_next_sync()))
+
 #endif

@@ -173,17 +173,24 @@ static void handle_stop(struct job *job, int signal)
     }
 }
 
-static void note_end(struct job *job, const siginfo_t *info)
+static void record_end(struct job *job, const siginfo_t *info)
 {
     int pe = 0;
     while (pe < job->n_started && (job->pes[pe].pid != info->si_pid || !job->pes[pe].running)) pe++;
     if (pe == job->n_started) return; /* the guardian, or an orphan of a PE */
     struct run_pe *it = &job->pes[pe];
     it->running = false;
+    it->news = true;
     it->code = info->si_code;
     it->status = info->si_status;
     it->ended_ns = now_ns();
     job->n_running--;
+}
+
+static void tell_end(struct job *job, int pe)
+{
+    struct run_pe *it = &job->pes[pe];
+    it->news = false;
     char how[96];
     run_verdict_describe(&job->verdict, it, how, sizeof(how));
     rocshmemx_serve_lost(&job->rendezvous.uid, pe, how); /* for those that wait for it in init */
@@ -194,24 +201,39 @@ static void note_end(struct job *job, const siginfo_t *info)
     if (run_verdict_ended(&job->verdict, pe, expected)) enter_stage(job, GRACE, job->options.grace_ns);
 }
 
+/* The kernel gives those that ended in the order in which they were started. But when one was killed and
+ * others left because of it, the cause comes first: killed, then failed, then ended well. */
+static void tell_ends(struct job *job)
+{
+    for (int kind = 0; kind < 3; kind++)
+        for (int pe = 0; pe < job->n_started; pe++) {
+            const struct run_pe *it = &job->pes[pe];
+            int its_kind = it->code != CLD_EXITED ? 0 : it->status != 0 ? 1 : 2;
+            if (it->news && its_kind == kind) tell_end(job, pe);
+        }
+}
+
 /* Collect what has ended or stopped. False when there is no child left. */
 static bool reap(struct job *job)
 {
     int stopped_by = 0;
+    bool children = true;
     for (;;) {
         siginfo_t info = {.si_pid = 0};
         if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG) != 0) {
             if (errno == EINTR) continue;
-            return false;
+            children = false;
+            break;
         }
         if (info.si_pid == 0) break;
         if (info.si_code == CLD_STOPPED)
             stopped_by = info.si_status;
         else
-            note_end(job, &info);
+            record_end(job, &info);
     }
+    tell_ends(job);
     if (stopped_by != 0) handle_stop(job, stopped_by);
-    return true;
+    return children;
 }
 
 static void serve_rendezvous(struct job *job)

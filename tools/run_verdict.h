@@ -15,6 +15,7 @@
 struct run_pe {
     pid_t pid;
     bool running;
+    bool news;        /* it has ended, and nobody was told yet */
     int code, status; /* once it has ended: CLD_EXITED, CLD_KILLED or CLD_DUMPED; exit status or signal */
     uint64_t ended_ns;
 };

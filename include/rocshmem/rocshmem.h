@@ -12,6 +12,9 @@
  * message for rocshmemx_take_error. All others call the job's error handler (rocshmemx_set_error_handler);
  * its default prints the message and ends the job. All functions may be called from any thread
  * (THREAD_MULTIPLE).
+ *
+ * C++. Everything is declared in namespace rocshmem with C linkage. This header makes the names visible without
+ * the namespace, as in C; <rocshmem/rocshmem.hpp> does not.
  */
 #ifndef ROCSHMEM_ROCSHMEM_H
 #define ROCSHMEM_ROCSHMEM_H
@@ -21,6 +24,8 @@
 #include "rocshmem_rma.h"
 
 #ifdef __cplusplus
+namespace rocshmem
+{
 extern "C" {
 #endif
 
@@ -36,10 +41,14 @@ ROCSHMEM_API void rocshmem_init(void);
  *  Collective. Returns 0 or a status. Source: rocSHMEM host API. Since 0.1. */
 ROCSHMEM_API int rocshmem_init_thread(int required, int *provided);
 
-/** Join a job given by a unique id.
- *  flags  ROCSHMEM_INIT_WITH_UNIQUEID     attr  rank (0..nranks-1), nranks (> 0), uid (the same bytes on
- * every PE) Collective over nranks processes. Returns 0 or a status: ARG, STATE, BOOTSTRAP (who is missing,
- * who was refused and why), UNSUPPORTED (an MPI communicator). Source: rocSHMEM host API. Since 0.1. */
+/** Join a job given by a unique id, or made of the members of an MPI communicator.
+ *  flags  ROCSHMEM_INIT_WITH_UNIQUEID: attr has rank (0..nranks-1), nranks (> 0), uid (the same bytes on every
+ *         PE). ROCSHMEM_INIT_WITH_MPI_COMM: attr->mpi_comm is the address of an MPI_Comm, not kept; the rest is
+ *         ignored. The PEs are numbered as in the communicator. MPI is initialised where it is not yet, and
+ *         finalised then when the process ends. librocshmem_mpi.so is loaded: build the library with MPI.
+ *  Collective over these processes. Returns 0 or a status: ARG, STATE, BOOTSTRAP (who is missing, who was
+ * refused and why; MPI failed), UNSUPPORTED (no librocshmem_mpi.so, or for another MPI). Source: rocSHMEM host
+ * API. Since 0.1. */
 ROCSHMEM_API int rocshmem_init_attr(unsigned int flags, const rocshmem_init_attr_t *attr);
 
 /** Fill attr for rocshmem_init_attr. Returns 0 or ARG. Source: rocSHMEM host API. Since 0.1. */
@@ -64,6 +73,17 @@ ROCSHMEM_API void rocshmem_global_exit(int status);
 ROCSHMEM_API int rocshmem_my_pe(void);
 /** The number of PEs; -1 before init. Source: rocSHMEM host API. Since 0.1. */
 ROCSHMEM_API int rocshmem_n_pes(void);
+
+/** The version of the OpenSHMEM specification that the library follows: ROCSHMEM_MAJOR_VERSION and _MINOR_. Any
+ * pointer may be NULL. Allowed before init, never an error. Source: rocSHMEM host API. Since 0.1. */
+ROCSHMEM_API void rocshmem_info_get_version(int *major, int *minor);
+/** Copy ROCSHMEM_VENDOR_STRING, with its NUL.
+ *  name  room for ROCSHMEM_MAX_NAME_LEN bytes; NULL is a no-op
+ *  Allowed before init. Source: rocSHMEM host API. Since 0.1. */
+ROCSHMEM_API void rocshmem_info_get_name(char *name);
+/** The version of this library: ROCSHMEM_VENDOR_MAJOR_VERSION, _MINOR_ and _PATCH_. Any pointer may be NULL.
+ *  Allowed before init, never an error. Source: rocSHMEM host API. Since 0.1. */
+ROCSHMEM_API void rocshmem_vendor_get_version_info(int *major, int *minor, int *patch);
 
 /** The thread level provided: always ROCSHMEM_THREAD_MULTIPLE. Allowed before init.
  *  Source: rocSHMEM host API. Since 0.1. */
@@ -125,7 +145,8 @@ ROCSHMEM_API void rocshmem_buffer_unregister_all(void);
 /** Create a context: an independent stream of operations for fence and quiet.
  *  options  0 or ROCSHMEM_CTX_* ored. SERIALIZED: the caller lets no two threads use it at one time.
  *           WG_PRIVATE: only the thread that creates it uses it; another thread's call is ARG. NOSTORE: its
- *           quiet and fence need not order ordinary stores. SHARED: the default. All others: ARG
+ *           quiet and fence need not order ordinary stores (here they do: puts are the CPU's stores).
+ *           SHARED: the default. All others: ARG
  *  ctx      receives the context; unchanged on failure
  *  Local. Returns 0 or a status (ARG, NOMEM, LIMIT, STATE). Source: OpenSHMEM 1.5, Communication Management,
  * whose CTX_PRIVATE is WG_PRIVATE here. Since 0.1. */
@@ -212,5 +233,10 @@ ROCSHMEM_API void rocshmem_team_destroy(rocshmem_team_t team);
 
 #ifdef __cplusplus
 }
+} // namespace rocshmem
 #endif
+#endif
+
+#if defined(__cplusplus) && !defined(ROCSHMEM_HPP_READS_IT)
+using namespace rocshmem;
 #endif

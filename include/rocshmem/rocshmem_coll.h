@@ -9,6 +9,8 @@
 #include "rocshmem_defs.h"
 
 #ifdef __cplusplus
+namespace rocshmem
+{
 extern "C" {
 #endif
 
@@ -190,5 +192,6 @@ ROCSHMEM_REDUCTIONS(ROCSHMEM_DECLARE_)
 
 #ifdef __cplusplus
 }
+} // namespace rocshmem
 #endif
 #endif

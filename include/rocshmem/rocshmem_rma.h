@@ -9,6 +9,8 @@
 #include "rocshmem_defs.h"
 
 #ifdef __cplusplus
+namespace rocshmem
+{
 extern "C" {
 #endif
 
@@ -131,5 +133,6 @@ ROCSHMEM_INTEGER_TYPES(ROCSHMEM_DECLARE_, )
 
 #ifdef __cplusplus
 }
+} // namespace rocshmem
 #endif
 #endif

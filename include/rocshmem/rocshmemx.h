@@ -12,6 +12,8 @@
 #include "rocshmem.h"
 
 #ifdef __cplusplus
+namespace rocshmem
+{
 extern "C" {
 #endif
 
@@ -56,6 +58,9 @@ typedef void (*rocshmemx_error_handler_t)(const rocshmemx_error_t *error, void *
  * returns, the function that failed returns too (a fetch gives 0), having changed nothing. Source: extension.
  * Since 0.1. */
 ROCSHMEM_API void rocshmemx_set_error_handler(rocshmemx_error_handler_t handler, void *arg);
+/** What the default handler does: print "rocshmem: PE n: op: text" on stderr, end the job with status 1. For handlers
+ *  that only change what is said. Never returns. Any thread, any time. Source: extension. Since 0.2. */
+ROCSHMEM_API void rocshmemx_default_error(const rocshmemx_error_t *error);
 
 /** Take this thread's last failure out of its slot.
  *  error_out  filled when there is one; NULL: the message is dropped
@@ -190,5 +195,6 @@ ROCSHMEM_API int rocshmemx_serve_lost(const rocshmem_uniqueid_t *uid, int pe, co
 
 #ifdef __cplusplus
 }
+} // namespace rocshmem
 #endif
 #endif

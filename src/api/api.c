@@ -45,7 +45,7 @@ void rocshmemx_set_interrupt_hook(int (*hook)(void *arg), void *arg)
 
 /* Nobody handles errors: say what is wrong and end the job, as a C program would expect of a failed
  * assertion. */
-static void default_handler(const rocshmemx_error_t *error)
+void rocshmemx_default_error(const rocshmemx_error_t *error)
 {
     struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
     char line[1200];
@@ -76,7 +76,7 @@ void rs_raise(const char *function)
         rocshmemx_error_t error = *rs_error_slot();
         call(&error, arg);
     } else {
-        default_handler(rs_error_slot());
+        rocshmemx_default_error(rs_error_slot());
     }
 }
 

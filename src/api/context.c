@@ -39,3 +39,20 @@ void rocshmem_ctx_destroy(rocshmem_ctx_t ctx)
                                          : rs_context_destroy(job, ctx);
     if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);
 }
+
+int rocshmem_ctx_get_team(rocshmem_ctx_t ctx, rocshmem_team_t *team)
+{
+    if (team) *team = ROCSHMEM_TEAM_INVALID;
+    if (RS_UNLIKELY(!rs_thread_job(rs_self)) && !rs_enter_slow()) return rs_return(__func__);
+    const struct rs_context *context = NULL;
+    int rc = 0;
+    if (!team)
+        rc = rs_fail(RS_E_ARG, "team is NULL");
+    else if (!ctx.ctx_opaque)
+        rc = rs_fail(RS_E_ARG, "ctx is ROCSHMEM_CTX_INVALID, which has no team");
+    else if (ctx.ctx_opaque != (void *)1 && !(context = rs_context_get(rs_thread_job(rs_self), ctx)))
+        rc = RS_E_ARG;
+    if (rc < 0) return rs_return(__func__);
+    *team = context && context->team ? rs_team_handle(context->team) : ROCSHMEM_TEAM_WORLD;
+    return 0;
+}

@@ -20,6 +20,25 @@ const char *rocshmemx_version(void)
     return RS_VERSION;
 }
 
+void rocshmem_info_get_version(int *major, int *minor)
+{
+    if (major) *major = ROCSHMEM_MAJOR_VERSION;
+    if (minor) *minor = ROCSHMEM_MINOR_VERSION;
+}
+
+void rocshmem_info_get_name(char *name)
+{
+    _Static_assert(sizeof(ROCSHMEM_VENDOR_STRING) <= ROCSHMEM_MAX_NAME_LEN, "callers have that much room");
+    if (name) memcpy(name, ROCSHMEM_VENDOR_STRING, sizeof(ROCSHMEM_VENDOR_STRING));
+}
+
+void rocshmem_vendor_get_version_info(int *major, int *minor, int *patch)
+{
+    if (major) *major = ROCSHMEM_VENDOR_MAJOR_VERSION;
+    if (minor) *minor = ROCSHMEM_VENDOR_MINOR_VERSION;
+    if (patch) *patch = ROCSHMEM_VENDOR_PATCH_VERSION;
+}
+
 const char *rocshmemx_device_name(void)
 {
     struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);

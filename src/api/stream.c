@@ -82,6 +82,41 @@ void rocshmem_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t 
     FRAME(SIGNAL_WAIT_ON_STREAM, wait_until(t, sig_addr, cmp, cmp_value, stream));
 }
 
+/* Streams keep their order, and what this host's devices copy is there when the stream goes on; so nothing is
+ * left to complete, on a stream that exists. */
+static int quiet(struct rs_thread *t, void *stream)
+{
+    struct rs_device *device = &rs_thread_job(t)->device;
+    int rc = device->ops->query(device, stream);
+    return rc < 0 ? rc : 0;
+}
+
+static int signal_word(struct rs_thread *t, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
+                       void *stream)
+{
+    struct rs_job *job = rs_thread_job(t);
+    RS_TRY(rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, pe));
+    const struct rs_route *route = &job->routes[pe];
+    RS_TRY(route->ops->signal_on_stream(route, stream, sig_addr, signal, sig_op));
+    rs_count(&t->counters.peers[pe].amos, 1);
+    return 0;
+}
+
+void rocshmem_quiet_on_stream(void *stream)
+{
+    FRAME(QUIET_ON_STREAM, quiet(t, stream));
+}
+
+void rocshmem_signal_set_on_stream(uint64_t *sig_addr, uint64_t signal, int pe, void *stream)
+{
+    FRAME(SIGNAL_SET_ON_STREAM, signal_word(t, sig_addr, signal, ROCSHMEM_SIGNAL_SET, pe, stream));
+}
+
+void rocshmem_signal_add_on_stream(uint64_t *sig_addr, uint64_t signal, int pe, void *stream)
+{
+    FRAME(SIGNAL_ADD_ON_STREAM, signal_word(t, sig_addr, signal, ROCSHMEM_SIGNAL_ADD, pe, stream));
+}
+
 /* ---- collectives ---- */
 
 static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_team_t handle, void *stream)
@@ -128,6 +163,76 @@ static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, co
     if (rc == 0) rc = rs_stream_broadcast(team, &signature, dest, source, nbytes, pe_root, stream);
     rs_team_put(team);
     return rc;
+}
+
+static int fcollect(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source,
+                    size_t nbytes, void *stream)
+{
+    if (handle == ROCSHMEM_TEAM_INVALID) return 0;
+    struct rs_job *job = rs_thread_job(t);
+    struct rs_team *team = rs_team_get(job, handle, "team");
+    if (!team) return RS_E_ARG;
+    size_t whole;
+    int rc = __builtin_mul_overflow(nbytes, (size_t)team->n_pes, &whole)
+                 ? rs_fail(RS_E_ARG, "nbytes %zu times %d PEs overflows", nbytes, team->n_pes)
+                 : rs_check_ranges(t, job, dest, whole, source, nbytes, false);
+    struct rs_signature signature = {
+        RS_CALL_FCOLLECTMEM_ON_STREAM, RS_KIND_FCOLLECT, team->id, {nbytes, 0, 0}, 1};
+    if (rc == 0) rc = rs_stream_fcollect(team, &signature, dest, source, nbytes, stream);
+    rs_team_put(team);
+    return rc;
+}
+
+struct reduction {
+    void *dest;
+    const void *source;
+    size_t nreduce;
+    enum rs_type type;
+    int op;
+};
+
+static int reduce(struct rs_thread *t, uint32_t word, rocshmem_team_t handle, const struct reduction *r,
+                  void *stream)
+{
+    if (handle == ROCSHMEM_TEAM_INVALID) return 0;
+    struct rs_job *job = rs_thread_job(t);
+    struct rs_team *team = rs_team_get(job, handle, "team");
+    if (!team) return RS_E_ARG;
+    size_t width = rs_type_nbytes(r->type), nbytes;
+    int rc = __builtin_mul_overflow(r->nreduce, width, &nbytes)
+                 ? rs_fail(RS_E_ARG, "nreduce %zu times %zu bytes overflows", r->nreduce, width)
+                 : rs_check_ranges(t, job, r->dest, nbytes, r->source, nbytes, r->dest == r->source);
+    struct rs_signature signature = {
+        word, RS_KIND_REDUCE, team->id, {r->nreduce, r->type, (uint64_t)r->op}, width};
+    if (rc == 0)
+        rc = rs_stream_reduce(team, &signature, r->dest, r->source, r->nreduce, r->type, r->op, stream);
+    rs_team_put(team);
+    return rc;
+}
+
+static void reduce_call(const char *function, rocshmem_team_t team, const struct reduction *r, void *stream)
+{
+    uint32_t word = RS_CALL_REDUCTION(RS_CALL_REDUCE_ON_STREAM, r->type, r->op);
+    struct rs_thread *t = rs_enter(word);
+    int rc = t ? reduce(t, word, team, r, stream) : RS_E_STATE;
+    if (RS_LIKELY(t != NULL)) rs_leave(t, word);
+    if (RS_UNLIKELY(rc < 0)) rs_raise(function);
+}
+
+#define REDUCING(name, T, op)                                                                                \
+    void rocshmem_##name##_##op##_reduce_on_stream(rocshmem_team_t team, T *dest, const T *source,           \
+                                                   size_t nreduce, void *stream)                             \
+    {                                                                                                        \
+        struct reduction r = {dest, source, nreduce, RS_TYPE_##name, RS_OP_##op};                            \
+        reduce_call(__func__, team, &r, stream);                                                             \
+    }
+ROCSHMEM_REDUCTIONS(REDUCING)
+#undef REDUCING
+
+void rocshmem_fcollectmem_on_stream(rocshmem_team_t team, void *dest, const void *source, size_t nbytes,
+                                    void *stream)
+{
+    FRAME(FCOLLECTMEM_ON_STREAM, fcollect(t, team, dest, source, nbytes, stream));
 }
 
 void rocshmem_barrier_all_on_stream(void *stream)

@@ -8,13 +8,20 @@
  *   QUEUED          work is queued; whoever holds `stepping` executes it.
  *
  * Who moves it: IDLE->INLINE and INLINE->IDLE by CAS of the inline runner; every other change under the
- * stream's lock. A runner whose INLINE->IDLE fails finds INLINE_PENDING and makes it QUEUED under the lock.
+ * stream's lock. A runner whose INLINE->IDLE fails finds INLINE_PENDING and makes it QUEUED under the lock,
+ * or IDLE when its failure has emptied the queue.
  * The CASes are acquire/release, so what one piece of work wrote is seen by the next, whichever threads run
  * them.
  *
  * `stepping` (also under the lock) admits one executor of queued work at a time; the pieces are executed
  * outside the lock. Called by any thread. The worker is started by the first queued work and ends with the
  * streams.
+ *
+ * A piece that fails takes along what is queued behind it at that moment, whoever executed it: an inline
+ * runner and an executor of the queue call the same drop_behind. Its right to execute is held until all of it
+ * is dropped, so nothing runs beside a drop, and what is pushed during or after it is a new start behind it.
+ * To whoever pushed behind the failed piece, it makes no difference that another thread happened to run that
+ * piece itself.
  */
 #include "device/host_stream.h"
 
@@ -120,7 +127,7 @@ static void stream_init(struct stream *stream, struct rs_streams *streams, uintp
     stream->id = id;
 }
 
-/* Under the lock. Remember a failure (the calling thread's error slot) and drop what is queued. */
+/* Under the lock. Remember a failure, the calling thread's error slot. */
 static void fail_locked(struct stream *stream, int status)
 {
     if (!stream->failed) {
@@ -145,6 +152,16 @@ static void drop_list(struct rs_work *list)
         free(list);
         list = next;
     }
+}
+
+/* Of the executor: its piece failed. What is queued now goes with it; the state stays as it is. */
+static void drop_behind(struct stream *stream, int status)
+{
+    pthread_mutex_lock(&stream->lock);
+    fail_locked(stream, status);
+    struct rs_work *rest = take_all_locked(stream);
+    pthread_mutex_unlock(&stream->lock);
+    drop_list(rest);
 }
 
 static void set_idle_locked(struct stream *stream)
@@ -175,11 +192,9 @@ static bool stream_step(struct stream *stream, int pieces)
         stream->head = work->next;
         if (!stream->head) stream->tail = &stream->head;
         free(work);
-        if (rc < 0) { /* a failed piece takes what is queued behind it along */
-            fail_locked(stream, rc);
-            struct rs_work *rest = take_all_locked(stream);
+        if (rc < 0) {
             pthread_mutex_unlock(&stream->lock);
-            drop_list(rest);
+            drop_behind(stream, rc);
             pthread_mutex_lock(&stream->lock);
         }
     }
@@ -396,10 +411,11 @@ static int finish_inline(struct stream *stream, struct rs_work *leave_behind)
         if (!stream->head) stream->tail = &leave_behind->next;
         stream->head = leave_behind;
     }
-    atomic_fetch_add_explicit(&stream->streams->n_queued, 1, memory_order_relaxed);
-    atomic_store_explicit(&stream->state, QUEUED, memory_order_release);
+    bool queued = stream->head != NULL; /* a failed piece has taken along what was pending */
+    if (queued) atomic_fetch_add_explicit(&stream->streams->n_queued, 1, memory_order_relaxed);
+    atomic_store_explicit(&stream->state, queued ? QUEUED : IDLE, memory_order_release);
     pthread_mutex_unlock(&stream->lock);
-    return kick(stream->streams);
+    return queued ? kick(stream->streams) : 0;
 }
 
 static int run_inline(struct stream *stream, struct rs_work *work)
@@ -408,11 +424,7 @@ static int run_inline(struct stream *stream, struct rs_work *work)
     int rc;
     do rc = work_step(work, SIZE_MAX, &progress);
     while (progress == MORE);
-    if (rc < 0) {
-        pthread_mutex_lock(&stream->lock);
-        fail_locked(stream, rc);
-        pthread_mutex_unlock(&stream->lock);
-    }
+    if (rc < 0) drop_behind(stream, rc);
     struct rs_work *left = NULL;
     if (progress == PARKED) {
         left = work_copy(work);

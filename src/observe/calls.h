@@ -29,6 +29,17 @@ enum rs_call { RS_CALLS(RS_CALL_) RS_CALL_COUNT };
 enum rs_type { ROCSHMEM_RMA_TYPES(RS_TYPE_, ) ROCSHMEM_COMPLEX_TYPES(RS_TYPE_, ) RS_TYPE_COUNT };
 #undef RS_TYPE_
 
+/* ROCSHMEM_SUM and so on by the name that a function has for it. */
+enum rs_op {
+    RS_OP_sum = ROCSHMEM_SUM,
+    RS_OP_prod = ROCSHMEM_PROD,
+    RS_OP_min = ROCSHMEM_MIN,
+    RS_OP_max = ROCSHMEM_MAX,
+    RS_OP_and = ROCSHMEM_AND,
+    RS_OP_or = ROCSHMEM_OR,
+    RS_OP_xor = ROCSHMEM_XOR
+};
+
 /* A call as one number: what the board keeps. */
 #define RS_CALL_TYPED(call, type) ((uint32_t)(call) | (uint32_t)(type) << 8)
 #define RS_CALL_REDUCTION(call, type, op) (RS_CALL_TYPED(call, type) | (uint32_t)(op) << 16)

@@ -68,6 +68,16 @@ static inline void rs_called_write(struct rs_called *called, uint64_t sequence,
 /* False when the owner is not there yet, or has gone on. */
 bool rs_called_read(const struct rs_called *called, uint64_t sequence, struct rs_signature *out);
 
+/* Break the job because this PE and peer (of the world) make different calls; the one place that words it.
+ * call: for the name of the function that fails. ours, theirs: what is called, as text. where: "", or " (...)"
+ * behind them. Gives MISMATCH, or what broke the job before. */
+int rs_calls_differ(struct rs_job *job, uint32_t call, const char *ours, int peer, const char *theirs,
+                    const char *where) __attribute__((cold));
+/* The same for signatures; what and number: "collective", its number in the team. */
+int rs_signatures_differ(struct rs_job *job, uint32_t call, const struct rs_signature *ours, int peer,
+                         const struct rs_signature *theirs, const char *what, uint64_t number)
+    __attribute__((cold));
+
 /* All take the signature of the call, kind and team filled in. 0 or a status; MISMATCH, PEER and BROKEN on
  * every member. */
 int rs_collective_barrier(struct rs_team *team, const struct rs_signature *signature);
@@ -81,13 +91,50 @@ int rs_collective_alltoall(struct rs_team *team, const struct rs_signature *sign
                            const void *source, size_t nbytes);
 int rs_collective_fcollect(struct rs_team *team, const struct rs_signature *signature, void *dest,
                            const void *source, size_t nbytes);
+
+/* Element k of block i is source + (i * n + k) * source_step, and so in dest; steps in bytes, at least
+ * width. */
+struct rs_strided {
+    void *dest;
+    const void *source;
+    size_t dest_step, source_step, n, width;
+};
+int rs_collective_alltoalls(struct rs_team *team, const struct rs_signature *signature,
+                            const struct rs_strided *strided);
+
+/* nbytes may differ. What is wrong with one member's memory is ARG on all, and nobody writes dest. */
+struct rs_collect {
+    void *dest;
+    const void *source;
+    size_t nbytes;
+    size_t room_nbytes; /* from dest to the end of its allocation, or to source; 0: it is not symmetric */
+    bool source_is_symmetric; /* all of [source, source + nbytes) */
+};
+int rs_collective_collect(struct rs_team *team, const struct rs_signature *signature,
+                          const struct rs_collect *collect);
+
 int rs_collective_reduce(struct rs_team *team, const struct rs_signature *signature, void *dest,
                          const void *source, size_t n, enum rs_type type, int op);
+/* n elements a block; block i to member i. dest may be source, or this member's own block of it. */
+int rs_collective_reduce_scatter(struct rs_team *team, const struct rs_signature *signature, void *dest,
+                                 const void *source, size_t n, enum rs_type type, int op);
 /* Tell the members, without waiting, that this PE does no step of this team any more. */
 void rs_collective_leave(struct rs_team *team);
 /* Have all members left (posted the step `sequence`, or a later one of a later team)? Never waits. */
 bool rs_collective_all_left(const struct rs_team *team, uint64_t sequence);
 
+/* Which of n elements this member reduces when each has a share: [*begin_out, *end_out). Whole cache lines, so
+ * that shares do not meet in one. */
+static inline void rs_reduce_share(const struct rs_team *team, size_t n, size_t *begin_out, size_t *end_out)
+{
+    size_t share = (n / (size_t)team->n_pes + 64) & ~(size_t)63;
+    size_t begin = share * (size_t)team->my_pe;
+    *begin_out = begin < n ? begin : n;
+    *end_out = n - *begin_out < share ? n : *begin_out + share;
+}
+/* Elements [begin, end) of every member's source, combined into every member's dest. */
+void rs_reduce_members(const struct rs_team *team, void *dest, const void *source, size_t begin, size_t end,
+                       enum rs_type type, int op);
 /* acc[k] = acc[k] op in[k] for n elements; in rank order on every PE, so results are equal to the bit. */
 void rs_reduce_combine(enum rs_type type, int op, void *acc, const void *in, size_t n);
 
@@ -97,6 +144,10 @@ int rs_stream_alltoall(struct rs_team *team, const struct rs_signature *signatur
                        const void *source, size_t nbytes, void *stream);
 int rs_stream_broadcast(struct rs_team *team, const struct rs_signature *signature, void *dest,
                         const void *source, size_t nbytes, int root, void *stream);
+int rs_stream_fcollect(struct rs_team *team, const struct rs_signature *signature, void *dest,
+                       const void *source, size_t nbytes, void *stream);
+int rs_stream_reduce(struct rs_team *team, const struct rs_signature *signature, void *dest,
+                     const void *source, size_t n, enum rs_type type, int op, void *stream);
 /* Is every operation that was enqueued complete here? Then no member writes this PE's flags of the team any
  * more. For a team that nobody enqueues for. */
 bool rs_stream_all_complete(const struct rs_team *team);

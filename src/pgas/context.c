@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "pgas/job.h"
+#include "pgas/thread.h"
 
 #define VALID_OPTIONS                                                                                        \
     (ROCSHMEM_CTX_NOSTORE | ROCSHMEM_CTX_SERIALIZED | ROCSHMEM_CTX_WG_PRIVATE | ROCSHMEM_CTX_SHARED)
@@ -75,6 +76,8 @@ int rs_context_create(struct rs_job *job, struct rs_team *team, int64_t options,
         struct rs_context *context = slot_of(contexts, index);
         context->options = options;
         context->team = team;
+        context->owner = rs_self;
+        if (team) team->n_contexts++;
         uint32_t generation = atomic_load_explicit(&context->generation, memory_order_relaxed) + 1;
         atomic_store_explicit(&context->generation, generation, memory_order_release);
         *ctx_out = handle_of(index, generation, team);
@@ -88,19 +91,40 @@ static struct rs_context *find(struct rs_job *job, rocshmem_ctx_t ctx)
     uintptr_t handle = (uintptr_t)ctx.ctx_opaque;
     uint32_t low = (uint32_t)handle, generation = (uint32_t)(handle >> 32);
     struct rs_context *context = low >= 2 ? slot_of(job->contexts, low - 2) : NULL;
-    if (context && generation % 2 == 1 &&
-        atomic_load_explicit(&context->generation, memory_order_acquire) == generation)
-        return context;
-    rs_fail(
-        RS_E_ARG,
-        "ctx %p is not a live context; rocshmem_ctx_create makes one, ROCSHMEM_CTX_DEFAULT is always there",
-        ctx.ctx_opaque);
-    return NULL;
+    if (RS_UNLIKELY(!context || generation % 2 == 0 ||
+                    atomic_load_explicit(&context->generation, memory_order_acquire) != generation)) {
+        rs_fail(RS_E_ARG,
+                "ctx %p is not a live context; rocshmem_ctx_create makes one, ROCSHMEM_CTX_DEFAULT is always "
+                "there",
+                ctx.ctx_opaque);
+        return NULL;
+    }
+    if (RS_UNLIKELY(context->options & ROCSHMEM_CTX_WG_PRIVATE && context->owner != rs_self)) {
+        rs_fail(
+            RS_E_ARG,
+            "ctx %p is private to the thread that made it; make it without ROCSHMEM_CTX_WG_PRIVATE, or one "
+            "for each thread",
+            ctx.ctx_opaque);
+        return NULL;
+    }
+    return context;
 }
 
 const struct rs_context *rs_context_get(struct rs_job *job, rocshmem_ctx_t ctx)
 {
     return find(job, ctx);
+}
+
+/* Its team, whose reference the caller puts when the lock is off. */
+static struct rs_team *release_locked(struct rs_contexts *contexts, struct rs_context *context,
+                                      uint32_t index)
+{
+    struct rs_team *team = context->team;
+    context->team = NULL;
+    if (team) team->n_contexts--;
+    context->next_free = contexts->first_free;
+    contexts->first_free = index + 1;
+    return team;
 }
 
 int rs_context_destroy(struct rs_job *job, rocshmem_ctx_t ctx)
@@ -111,14 +135,24 @@ int rs_context_destroy(struct rs_job *job, rocshmem_ctx_t ctx)
     uint32_t generation = (uint32_t)((uintptr_t)ctx.ctx_opaque >> 32);
     bool mine = atomic_compare_exchange_strong(&context->generation, &generation, generation + 1);
     struct rs_team *team = NULL;
-    if (mine) {
-        team = context->team;
-        context->team = NULL;
-        uint32_t index = (uint32_t)(uintptr_t)ctx.ctx_opaque - 2;
-        context->next_free = job->contexts->first_free;
-        job->contexts->first_free = index + 1;
-    }
+    if (mine) team = release_locked(job->contexts, context, (uint32_t)(uintptr_t)ctx.ctx_opaque - 2);
     pthread_mutex_unlock(&job->contexts->lock);
     if (team) rs_team_put(team);
     return mine ? 0 : rs_fail(RS_E_ARG, "ctx %p was destroyed by another thread", ctx.ctx_opaque);
+}
+
+void rs_contexts_forget(struct rs_job *job, struct rs_team *team)
+{
+    struct rs_contexts *contexts = job->contexts;
+    int n = 0;
+    pthread_mutex_lock(&contexts->lock);
+    for (uint32_t index = 0; team->n_contexts > 0 && index < contexts->n; index++) {
+        struct rs_context *context = slot_of(contexts, index);
+        if (context->team != team) continue;
+        atomic_fetch_add_explicit(&context->generation, 1, memory_order_release);
+        release_locked(contexts, context, index);
+        n++;
+    }
+    pthread_mutex_unlock(&contexts->lock);
+    while (n-- > 0) rs_team_put(team); /* the table's reference is still there */
 }

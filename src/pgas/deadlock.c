@@ -70,19 +70,19 @@ static void team_name(uint32_t id, char out[16])
 static int report(struct rs_job *job, const struct rs_note *mine, const struct rs_note *theirs, int peer,
                   uint64_t awaits)
 {
-    char my_call[64], their_call[64], my_team[16], their_team[16], text[512];
-    rs_call_name((uint32_t)atomic_load_explicit(&mine->call, memory_order_relaxed), my_call, sizeof my_call);
-    rs_call_name((uint32_t)atomic_load_explicit(&theirs->call, memory_order_relaxed), their_call,
-                 sizeof their_call);
-    team_name((uint32_t)(atomic_load_explicit(&mine->awaits, memory_order_relaxed) >> 32), my_team);
-    team_name((uint32_t)(awaits >> 32), their_team);
-    snprintf(text, sizeof text,
-             "collective calls differ: PE %d called %s(team %s) and waits for PE %d, which called %s(team "
-             "%s) and waits for PE "
-             "%d; all members must make the same calls in the same order",
-             job->my_pe, my_call, my_team, peer, their_call, their_team, job->my_pe);
-    rs_board_abort(&job->board, RS_E_MISMATCH, peer, my_call, text);
-    return rs_board_broken(&job->board);
+    const struct rs_note *notes[2] = {mine, theirs};
+    uint64_t awaited[2] = {atomic_load_explicit(&mine->awaits, memory_order_relaxed), awaits};
+    int waits_for[2] = {peer, job->my_pe};
+    char texts[2][160];
+    uint32_t calls[2];
+    for (int k = 0; k < 2; k++) {
+        char name[64], team[16];
+        calls[k] = (uint32_t)atomic_load_explicit(&notes[k]->call, memory_order_relaxed);
+        rs_call_name(calls[k], name, sizeof name);
+        team_name((uint32_t)(awaited[k] >> 32), team);
+        snprintf(texts[k], sizeof texts[k], "%s(team %s) and waits for PE %d", name, team, waits_for[k]);
+    }
+    return rs_calls_differ(job, calls[0], texts[0], peer, texts[1], "");
 }
 
 /* Never seen with the step of another: 0 in between, and the reader reads awaits again. */

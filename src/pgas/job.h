@@ -35,7 +35,8 @@ struct rs_context {
     _Atomic uint32_t generation; /* odd while alive. W: under the lock, release. R: any call on it, acquire */
     uint32_t next_free;          /* under the lock: index + 1 of the next free one */
     int64_t options;
-    struct rs_team *team; /* one reference; NULL: the world */
+    struct rs_team *team;          /* one reference; NULL: the world */
+    const struct rs_thread *owner; /* who made it: the only one to use it when it is WG_PRIVATE */
 };
 #define RS_CONTEXT_CHUNK 256u
 #define RS_CONTEXT_CHUNKS 4096u
@@ -56,8 +57,8 @@ struct rs_job {
     struct rs_device device;
     struct rs_heap heap;
     struct rs_static_data data; /* the second symmetric region; nbytes 0 without */
-    struct rs_route *routes; /* owned, n_pes */
-    bool can_be_outstanding; /* some route's transport has a quiet or a fence */
+    struct rs_route *routes;    /* owned, n_pes */
+    bool can_be_outstanding;    /* some route's transport has a quiet or a fence */
     struct rs_teams teams;
     struct rs_team *world, *shared; /* references of the table */
     struct rs_contexts *contexts;   /* owned */
@@ -100,7 +101,9 @@ int rs_contexts_create(struct rs_contexts **contexts_out);
 void rs_contexts_destroy(struct rs_contexts *contexts); /* NULL is fine */
 int rs_context_create(struct rs_job *job, struct rs_team *team, int64_t options, rocshmem_ctx_t *ctx_out);
 int rs_context_destroy(struct rs_job *job, rocshmem_ctx_t ctx);
-/* The live context behind a handle, or NULL (worded). */
+/* Destroy all contexts of a team. */
+void rs_contexts_forget(struct rs_job *job, struct rs_team *team);
+/* The live context behind a handle, which this thread may use; or NULL (worded). */
 const struct rs_context *rs_context_get(struct rs_job *job, rocshmem_ctx_t ctx);
 
 #endif

@@ -12,8 +12,8 @@
  * work; and a wait for >= e stays satisfied. A word never goes backwards, also not over teams: the sequence
  * of a slot starts where its last team stopped.
  *
- * Data are pulled from the members after all have arrived, and a second phase holds everyone until all have
- * pulled.
+ * Data are pulled from the members after all have arrived, or reduced share by share into everyone's dest,
+ * and a second phase holds everyone until all have done that.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,16 +90,8 @@ static int check_on_stream(void *arg, bool failed)
         struct rs_signature theirs;
         if (i == team->my_pe || !called_by(op, i, &theirs)) continue;
         if (rs_signature_hash(&theirs) == rs_signature_hash(&op->signature)) continue;
-        char ours[160], other[160], name[64], text[512];
-        rs_signature_format(&op->signature, ours, sizeof ours);
-        rs_signature_format(&theirs, other, sizeof other);
-        rs_call_name(op->signature.call, name, sizeof name);
-        snprintf(text, sizeof text,
-                 "collective calls differ: PE %d called %s while PE %d called %s (stream collective #%" PRIu64
-                 " of the team); all members must make the same calls in the same order",
-                 team->pes[team->my_pe], ours, team->pes[i], other, op->e - team->stream_base);
-        rs_board_abort(&team->job->board, RS_E_MISMATCH, team->pes[i], name, text);
-        rc = rs_board_broken(&team->job->board);
+        rc = rs_signatures_differ(team->job, op->signature.call, &op->signature, team->pes[i], &theirs,
+                                  "stream collective", op->e - team->stream_base);
     }
     free(op);
     rs_team_put(team);
@@ -124,33 +116,69 @@ static size_t phase_ops(const struct rs_team *team, uint64_t e, int phase, struc
     return n;
 }
 
-/* One pull: nbytes from source here or there. */
-struct pull {
+/* What an operation does between its two phases. */
+struct data {
+    enum { FROM_ROOT, BLOCKS, GATHER, REDUCE } kind;
     void *dest;
     const void *source;
-    size_t nbytes;
-    int from; /* team position; -1: every member, its block for me at my position, to its position in dest */
+    size_t nbytes; /* FROM_ROOT, and of a block; REDUCE: elements */
+    int root;      /* FROM_ROOT: team position */
+    enum rs_type type;
+    int op;
 };
 
-static int enqueue_pulls(const struct rs_team *team, const struct pull *pull, void *stream)
+static int enqueue_pulls(const struct rs_team *team, const struct data *data, void *stream)
 {
-    for (int k = 0; pull && k < (pull->from < 0 ? team->n_pes : 1); k++) {
-        int i = pull->from < 0 ? (team->my_pe + k) % team->n_pes : pull->from;
-        const char *source = pull->source;
-        char *dest = pull->dest;
-        if (pull->from < 0) {
-            source += (size_t)team->my_pe * pull->nbytes;
-            dest += (size_t)i * pull->nbytes;
-        }
+    bool one = data->kind == FROM_ROOT;
+    for (int k = 0; k < (one ? 1 : team->n_pes); k++) {
+        int i = one ? data->root : (team->my_pe + k) % team->n_pes;
+        const char *source = data->source;
+        char *dest = data->dest;
+        if (data->kind == BLOCKS) source += (size_t)team->my_pe * data->nbytes;
+        if (!one) dest += (size_t)i * data->nbytes;
         const struct rs_route *route = &team->job->routes[team->pes[i]];
         if (dest == source && i == team->my_pe) continue; /* the root's own broadcast in place */
-        RS_TRY(route->ops->get_on_stream(route, stream, dest, source, pull->nbytes));
+        RS_TRY(route->ops->get_on_stream(route, stream, dest, source, data->nbytes));
+    }
+    return 0;
+}
+
+/* One piece of this member's share of a reduction. The one operation that computes: all that a device needs to
+ * do it by a kernel of its own is here. The team outlives it, see announce_on_stream. */
+struct combine {
+    const struct rs_team *team;
+    struct data data;
+    size_t begin, end; /* elements */
+};
+#define COMBINE_NBYTES ((size_t)256 * 1024) /* a piece: other streams get their turn after each */
+
+static int combine_on_stream(void *arg, bool failed)
+{
+    struct combine *c = arg;
+    const struct data *data = &c->data;
+    if (!failed) rs_reduce_members(c->team, data->dest, data->source, c->begin, c->end, data->type, data->op);
+    free(c);
+    return 0;
+}
+
+static int enqueue_reduction(const struct rs_team *team, const struct data *data, void *stream)
+{
+    struct rs_device *device = &team->job->device;
+    size_t begin, end, most = COMBINE_NBYTES / rs_type_nbytes(data->type);
+    rs_reduce_share(team, data->nbytes, &begin, &end);
+    while (begin < end) {
+        size_t n = end - begin < most ? end - begin : most;
+        struct combine *c = malloc(sizeof *c);
+        if (!c) return rs_fail(RS_E_NOMEM, "no memory to enqueue a reduction of %zu elements", data->nbytes);
+        *c = (struct combine){team, *data, begin, begin + n};
+        RS_TRY(device->ops->call(device, stream, combine_on_stream, c));
+        begin += n;
     }
     return 0;
 }
 
 /* Under the stream lock. */
-static int enqueue_locked(struct rs_team *team, struct op *op, const struct pull *pull, void *stream,
+static int enqueue_locked(struct rs_team *team, struct op *op, const struct data *data, void *stream,
                           struct rs_memop *ops, bool *op_given_out)
 {
     struct rs_device *device = &team->job->device;
@@ -169,18 +197,18 @@ static int enqueue_locked(struct rs_team *team, struct op *op, const struct pull
     }
     n = phase_ops(team, e, 0, ops);
     struct rs_memop done = {.kind = RS_MEMOP_WRITE, .word = complete, .value = e};
-    if (!pull) ops[n++] = done;
+    if (!data) ops[n++] = done;
     if (n > 0) RS_TRY(device->ops->batch(device, stream, ops, n));
     *op_given_out = true;
     RS_TRY(device->ops->call(device, stream, check_on_stream, op));
-    if (!pull) return 0;
-    RS_TRY(enqueue_pulls(team, pull, stream));
+    if (!data) return 0;
+    RS_TRY(data->kind == REDUCE ? enqueue_reduction(team, data, stream) : enqueue_pulls(team, data, stream));
     n = phase_ops(team, e, 1, ops);
     ops[n++] = done;
     return device->ops->batch(device, stream, ops, n);
 }
 
-static int enqueue(struct rs_team *team, const struct rs_signature *signature, const struct pull *pull,
+static int enqueue(struct rs_team *team, const struct rs_signature *signature, const struct data *data,
                    void *stream)
 {
     struct rs_job *job = team->job;
@@ -202,7 +230,7 @@ static int enqueue(struct rs_team *team, const struct rs_signature *signature, c
     bool op_given = false;
     pthread_mutex_lock(&team->stream_lock);
     *op = (struct op){team, ++team->stream_sequence, *signature};
-    int rc = enqueue_locked(team, op, pull, stream, ops, &op_given);
+    int rc = enqueue_locked(team, op, data, stream, ops, &op_given);
     pthread_mutex_unlock(&team->stream_lock);
     if (!op_given) {
         free(op);
@@ -225,13 +253,27 @@ int rs_stream_barrier(struct rs_team *team, const struct rs_signature *signature
 int rs_stream_alltoall(struct rs_team *team, const struct rs_signature *signature, void *dest,
                        const void *source, size_t nbytes, void *stream)
 {
-    struct pull pull = {dest, source, nbytes, -1};
-    return enqueue(team, signature, &pull, stream);
+    struct data data = {.kind = BLOCKS, .dest = dest, .source = source, .nbytes = nbytes};
+    return enqueue(team, signature, nbytes ? &data : NULL, stream);
 }
 
 int rs_stream_broadcast(struct rs_team *team, const struct rs_signature *signature, void *dest,
                         const void *source, size_t nbytes, int root, void *stream)
 {
-    struct pull pull = {dest, source, nbytes, root};
-    return enqueue(team, signature, &pull, stream);
+    struct data data = {.kind = FROM_ROOT, .dest = dest, .source = source, .nbytes = nbytes, .root = root};
+    return enqueue(team, signature, nbytes ? &data : NULL, stream);
+}
+
+int rs_stream_fcollect(struct rs_team *team, const struct rs_signature *signature, void *dest,
+                       const void *source, size_t nbytes, void *stream)
+{
+    struct data data = {.kind = GATHER, .dest = dest, .source = source, .nbytes = nbytes};
+    return enqueue(team, signature, nbytes ? &data : NULL, stream);
+}
+
+int rs_stream_reduce(struct rs_team *team, const struct rs_signature *signature, void *dest,
+                     const void *source, size_t n, enum rs_type type, int op, void *stream)
+{
+    struct data data = {.kind = REDUCE, .dest = dest, .source = source, .nbytes = n, .type = type, .op = op};
+    return enqueue(team, signature, n ? &data : NULL, stream);
 }

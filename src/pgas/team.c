@@ -5,6 +5,7 @@
  */
 #include "pgas/team.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,37 +242,69 @@ static int offer_again(struct rs_team *parent, const struct rs_signature *signat
     return rs_collective_exchange(parent, &phase, mine, sizeof *mine, offers);
 }
 
-int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, int size,
-                  struct rs_team **team_out)
+/* One team, of which this PE may be a member: the range may be another one on another PE, but then they have no
+ * member in common. wrong: NULL, or why there will be no team on any PE; found out after the exchange, so that
+ * a PE with other arguments is found out before. */
+static int split(struct rs_team *parent, const struct rs_signature *signature, const char *wrong, int start,
+                 int stride, int size, struct rs_team **team_out)
 {
     struct rs_job *job = parent->job;
-    bool valid = range_is_valid(parent, start, stride, size);
     struct offer mine = {.slot = -1};
     bool member = false;
-    for (int i = 0; valid && i < size; i++) member |= start + i * stride == parent->my_pe;
+    for (int i = 0; !wrong && i < size; i++) member |= start + i * stride == parent->my_pe;
     if (member) mine = make_offer(job);
-    struct rs_signature signature = {
-        call,
-        RS_KIND_SPLIT,
-        parent->id,
-        {(uint64_t)(int64_t)start, (uint64_t)(int64_t)stride, (uint64_t)(int64_t)size}};
     struct offer *offers = malloc((size_t)parent->n_pes * sizeof *offers);
-    int rc = offers ? rs_collective_exchange(parent, &signature, &mine, sizeof mine, offers)
+    int rc = offers ? rs_collective_exchange(parent, signature, &mine, sizeof mine, offers)
                     : rs_fail(RS_E_NOMEM, "no memory to split a team of %d PEs", parent->n_pes);
-    if (rc == 0) rc = offer_again(parent, &signature, &mine, offers);
-    if (rc == 0 && !valid) /* after the exchange: so a PE with other arguments is found out */
-        rc = rs_fail(RS_E_ARG, "start %d, stride %d, size %d leave the parent's %d PEs", start, stride, size,
-                     parent->n_pes);
+    if (rc == 0) rc = offer_again(parent, signature, &mine, offers);
+    if (rc == 0 && wrong) rc = rs_fail(RS_E_ARG, "%s", wrong);
     if (rc == 0) rc = split_finish(parent, offers, start, stride, size, team_out);
     if (rc < 0) slot_give(&job->teams, mine.slot);
     free(offers);
     return rc;
 }
 
+int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, int size,
+                  struct rs_team **team_out)
+{
+    char wrong[128];
+    bool valid = range_is_valid(parent, start, stride, size);
+    snprintf(wrong, sizeof wrong, "start %d, stride %d, size %d leave the parent's %d PEs", start, stride,
+             size, parent->n_pes);
+    struct rs_signature signature = {
+        call,
+        RS_KIND_SPLIT,
+        parent->id,
+        {(uint64_t)(int64_t)start, (uint64_t)(int64_t)stride, (uint64_t)(int64_t)size},
+        0};
+    return split(parent, &signature, valid ? NULL : wrong, start, stride, size, team_out);
+}
+
+int rs_team_split_2d(struct rs_team *parent, uint32_t call, int xrange, struct rs_team **x_out,
+                     struct rs_team **y_out)
+{
+    int n = parent->n_pes, me = parent->my_pe;
+    struct rs_signature signature = {
+        call, RS_KIND_SPLIT_2D, parent->id, {(uint64_t)(int64_t)xrange, 0, 0}, 0};
+    char wrong[64];
+    snprintf(wrong, sizeof wrong, "xrange %d is no number of PEs; it must be 1 or more", xrange);
+    if (xrange < 1) return split(parent, &signature, wrong, 0, 0, 0, x_out);
+    if (xrange > n) xrange = n;
+    int x = me % xrange, row = me - x; /* my row begins there in parent */
+    int x_size = n - row < xrange ? n - row : xrange, y_size = (n - x + xrange - 1) / xrange;
+    int rc_x = split(parent, &signature, NULL, row, 1, x_size, x_out);
+    rocshmemx_error_t error = *rs_error_slot();
+    signature.kind = RS_KIND_PHASE; /* also when there is no x team here: others may have one */
+    int rc_y = split(parent, &signature, NULL, x, xrange, y_size, y_out);
+    if (rc_x < 0) *rs_error_slot() = error; /* the first one is told */
+    return rc_x < 0 ? rc_x : rc_y;
+}
+
 void rs_team_destroy(struct rs_team *team)
 {
     struct rs_teams *teams = &team->job->teams;
     if (team->id >= RS_TEAM_ID_ACTIVE) return; /* its members find each other again by its key, for ever */
+    rs_contexts_forget(team->job, team);
     pthread_mutex_lock(&teams->lock);
     if (team->destroyed) {
         pthread_mutex_unlock(&teams->lock);

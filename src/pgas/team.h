@@ -44,6 +44,9 @@ struct rs_team {
     uint64_t stream_sequence;
     uint64_t stream_base; /* where it started; constant */
 
+    int num_contexts; /* of its configuration; constant once the team has a handle */
+    int n_contexts;   /* made with it and alive; under the contexts' lock */
+
     int refs;             /* under the job's team lock: finds, and the table's own */
     bool destroyed;       /* under it */
     struct rs_team *next; /* under it: the hash chain */
@@ -75,7 +78,10 @@ int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_
 /* See rocshmem_team_split_strided; collective over parent. *team_out is NULL for PEs outside. */
 int rs_team_split(struct rs_team *parent, uint32_t call, int start, int stride, int size,
                   struct rs_team **team_out);
-/* Announce that this PE is done with it; never waits. */
+/* See rocshmem_team_split_2d. Each of *x_out and *y_out is left alone when that team could not be made. */
+int rs_team_split_2d(struct rs_team *parent, uint32_t call, int xrange, struct rs_team **x_out,
+                     struct rs_team **y_out);
+/* Announce that this PE is done with it; never waits. Its contexts end with it. */
 void rs_team_destroy(struct rs_team *team);
 
 /* The team of an active set (OpenSHMEM's deprecated collectives): PEs start, start + stride, ..., size of

@@ -107,6 +107,25 @@ static void texts(void)
     CHECK(rocshmemx_status_text(0) != NULL);
 }
 
+static void versions(void)
+{
+    int major = -1, minor = -1, patch = -1;
+    char name[ROCSHMEM_MAX_NAME_LEN], text[64];
+    fill(name, sizeof name, 3);
+    rocshmem_info_get_version(&major, &minor);
+    CHECK_EQ(major, 1);
+    CHECK_EQ(minor, 5);
+    rocshmem_info_get_name(name);
+    CHECK(strcmp(name, ROCSHMEM_VENDOR_STRING) == 0 && strlen(name) > 0);
+    rocshmem_vendor_get_version_info(&major, &minor, &patch);
+    snprintf(text, sizeof text, "%d.%d.%d", major, minor, patch);
+    CHECK(strcmp(text, rocshmemx_version()) == 0);
+    CHECK(strcmp(text, ROCSHMEM_VERSION) == 0);
+    rocshmem_info_get_version(NULL, NULL);
+    rocshmem_info_get_name(NULL);
+    rocshmem_vendor_get_version_info(NULL, NULL, NULL);
+}
+
 static void error_slot(void)
 {
     rocshmemx_error_t error = {.status = 99};
@@ -355,6 +374,7 @@ static const struct test_case info_cases[] = {
     {"the_thread_level_is_multiple", thread_level, 0},
     {"constants_have_the_documented_values", constants, 0},
     {"texts_are_the_documented_ones", texts, 0},
+    {"versions_and_name_are_the_constants_of_the_header", versions, 0},
     {"take_error_empties_the_slot", error_slot, 0},
     {"a_thread_never_sees_the_error_of_another", error_slot_of_a_thread, 0},
     {"the_host_device_has_no_module_and_one_context", host_device, 0},

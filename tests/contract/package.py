@@ -48,12 +48,17 @@ texts = {
     "pyproject.toml": re.search(r'^version = "([^"]+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE),
     "CMakeLists.txt": re.search(r"project\(rocshmem4py VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()),
     "CHANGELOG.md": re.search(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE),
+    "rocshmem_defs.h": re.search(
+        r'#define ROCSHMEM_VERSION "([\d.]+)"', (ROOT / "include/rocshmem/rocshmem_defs.h").read_text()
+    ),
     "rocshmem-info --version": re.search(r" ([\d.]+)$", run(VENV / "bin" / "rocshmem-info", "--version")[1]),
     "rocshmem4py.__version__": re.search(
         r"^([\d.]+)$", run(VENV / "bin" / "python", "-c", "import rocshmem4py as rs; print(rs.__version__)")[1]
     ),
 }
 versions = {where: match[1] if match else "none" for where, match in texts.items()}
+parts = re.findall(r"#define ROCSHMEM_VENDOR_\w+_VERSION (\d+)", (ROOT / "include/rocshmem/rocshmem_defs.h").read_text())
+versions["ROCSHMEM_VENDOR_*_VERSION"] = ".".join(parts)
 check(
     "one version everywhere",
     [f"{k} says {v}" for k, v in versions.items()] if len(set(versions.values())) > 1 else "",

@@ -40,6 +40,9 @@ _MPI_ENV = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
 
+# A shell's background job ignores SIGINT, and its children inherit that: the jobs that a test interrupts would not hear.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 Program = str | os.PathLike[str] | Callable[..., Any] | Sequence[str]
 
 

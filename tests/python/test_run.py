@@ -204,6 +204,21 @@ def test_a_killed_pe_is_named_with_its_signal() -> None:
     assert re.match(expected, done.stderr)
 
 
+def test_a_killed_pe_is_the_cause_although_others_had_left_when_the_launcher_looked() -> None:
+    process = start("-n", 3, "sh", "-c", 'trap "exit 3" USR1; echo "$RANK $$"; while :; do sleep 0.01; done')
+    assert process.stdout and process.stderr
+    pids = dict(map(int, process.stdout.readline().split()) for _ in range(3))
+    os.kill(process.pid, signal.SIGSTOP)
+    os.kill(pids[2], signal.SIGKILL)
+    assert until(lambda: not is_alive(pids[2]))
+    for pe in (0, 1):
+        os.kill(pids[pe], signal.SIGUSR1)
+    assert until(lambda: not any(map(is_alive, pids.values())))
+    os.kill(process.pid, signal.SIGCONT)
+    assert process.wait(10) == 128 + signal.SIGKILL
+    assert process.stderr.read().startswith(f"rocshmem-run: PE 2 (pid {pids[2]}) was killed by signal 9 (Killed)")
+
+
 def test_others_may_end_by_themselves_within_the_grace_period() -> None:
     done = run("-n", 2, "sh", "-c", "[ $RANK = 1 ] && exit 3; sleep 0.5; echo done")
     assert (done.returncode, done.stdout) == (3, "done\n")

@@ -113,32 +113,78 @@ static void thousands_may_live_and_their_places_are_used_again(void **state)
     assert_true(pes.jobs[0]->contexts->n == n);
 }
 
-static void a_context_keeps_its_team_until_it_is_destroyed(struct rs_job *job, void *arg)
+static rocshmem_ctx_t create_of(struct rs_job *job, struct rs_team *team)
 {
-    (void)arg;
-    struct rs_team *team = NULL, *next = NULL;
-    CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, 0, 1, 1, &team) == 0);
-    rocshmem_team_t handle = rs_team_handle(team);
     rocshmem_ctx_t ctx;
-    CHECK(rs_team_get(job, handle, "team") == team); /* the context takes this reference over */
+    CHECK(rs_team_get(job, rs_team_handle(team), "team") == team); /* the context takes this reference over */
     CHECK(rs_context_create(job, team, 0, &ctx) == 0);
-    CHECK(ctx.team_opaque == handle);
-    int slot = team->slot;
-    rs_team_destroy(team);
-    CHECK(rs_context_get(job, ctx)->team == team && team->pes[0] == 0); /* still there */
-    CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, 0, 1, 1, &next) == 0);
-    CHECK(next->slot != slot);
-    rs_team_destroy(next);
-    CHECK(rs_context_destroy(job, ctx) == 0);
-    CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, 0, 1, 1, &next) == 0);
-    CHECK(next->slot == slot);
-    rs_team_destroy(next);
+    CHECK(ctx.team_opaque == rs_team_handle(team) && rs_context_get(job, ctx)->team == team);
+    return ctx;
 }
 
-static void the_team_of_a_context_outlives_its_destroy(void **state)
+static struct rs_team *split(struct rs_job *job)
+{
+    struct rs_team *team = NULL;
+    CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, 0, 1, 1, &team) == 0);
+    return team;
+}
+
+/* Thousands of them: nothing is left over, of contexts or of teams. */
+static void contexts_of_teams(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    rocshmem_ctx_t other = create(0), of_team[3];
+    struct rs_team *stays = split(job);
+    rocshmem_ctx_t of_stays = create_of(job, stays);
+    uint32_t n = 0;
+    for (int round = 0; round < 2000; round++) {
+        struct rs_team *team = split(job);
+        int slot = team->slot;
+        for (int i = 0; i < 3; i++) of_team[i] = create_of(job, team);
+        CHECK(rs_context_destroy(job, of_team[1]) == 0);
+        rs_team_destroy(team);
+        for (int i = 0; i < 3; i++) CHECK(!rs_context_get(job, of_team[i]));
+        CHECK(rs_context_get(job, other) && rs_context_get(job, of_stays));
+        struct rs_team *next = split(job);
+        CHECK(next->slot == slot); /* no context holds it */
+        rs_team_destroy(next);
+        if (round == 0) n = job->contexts->n;
+    }
+    CHECK(job->contexts->n == n && stays->n_contexts == 1);
+    CHECK(rs_context_destroy(job, other) == 0 && rs_context_destroy(job, of_stays) == 0);
+    CHECK(stays->n_contexts == 0);
+    rs_team_destroy(stays);
+}
+
+static void contexts_end_with_their_team(void **state)
 {
     (void)state;
-    pes_run(&pes, a_context_keeps_its_team_until_it_is_destroyed, NULL);
+    pes_run(&pes, contexts_of_teams, NULL);
+}
+
+struct private
+{
+    rocshmem_ctx_t ctx[2];
+};
+
+static void use_private(struct rs_job *job, void *arg)
+{
+    struct private *p = arg;
+    CHECK(rs_context_get(job, p->ctx[0])); /* anyone's */
+    CHECK(!rs_context_get(job, p->ctx[1]) && strstr(rs_error_slot()->text, "private to the thread"));
+    CHECK(rs_context_destroy(job, p->ctx[1]) == RS_E_ARG);
+    rocshmem_ctx_t mine;
+    CHECK(rs_context_create(job, NULL, ROCSHMEM_CTX_WG_PRIVATE, &mine) == 0);
+    CHECK(rs_context_get(job, mine) && rs_context_destroy(job, mine) == 0);
+}
+
+static void a_private_context_is_its_thread_s(void **state)
+{
+    (void)state;
+    struct private p = {.ctx = {create(ROCSHMEM_CTX_SERIALIZED), create(ROCSHMEM_CTX_WG_PRIVATE)}};
+    pes_run(&pes, use_private, &p);
+    assert_non_null(rs_context_get(pes.jobs[0], p.ctx[1]));
+    for (int i = 0; i < 2; i++) assert_int_equal(rs_context_destroy(pes.jobs[0], p.ctx[i]), 0);
 }
 
 static void make_and_give_back(int number, void *arg)
@@ -191,7 +237,8 @@ int main(void)
         cmocka_unit_test(unknown_options_are_refused_by_value),
         cmocka_unit_test(dead_and_invented_handles_are_none),
         cmocka_unit_test(thousands_may_live_and_their_places_are_used_again),
-        cmocka_unit_test(the_team_of_a_context_outlives_its_destroy),
+        cmocka_unit_test(contexts_end_with_their_team),
+        cmocka_unit_test(a_private_context_is_its_thread_s),
         cmocka_unit_test(threads_never_get_the_same_context),
         cmocka_unit_test(of_many_threads_one_destroys),
     };

@@ -210,6 +210,67 @@ static void a_failed_call_takes_what_is_behind_it_along_and_is_told_once(void **
     assert_int_equal(rs_streams_remove(streams, stream), 0);
 }
 
+/* Thread 0 runs a failing call inline; thread 1 pushes behind it before it has failed. */
+struct late {
+    void *stream;
+    _Atomic bool running, pushed;
+    uint64_t never, again;
+};
+
+static int fails_late(void *arg, bool failed)
+{
+    struct late *late = arg;
+    if (failed) return 0;
+    atomic_store(&late->running, true);
+    while (!atomic_load(&late->pushed)) rs_wait_sleep_ns(10000);
+    return rs_fail(RS_E_MISMATCH, "this one fails");
+}
+
+static int starts_anew(void *arg, bool failed)
+{
+    struct late *late = arg;
+    CHECK(failed);
+    atomic_fetch_add(&n_told, 1);
+    CHECK(operation(late->stream, RS_MEMOP_ADD, 0, &late->again, 1) == 0);
+    CHECK(__atomic_load_n(&late->again, __ATOMIC_ACQUIRE) == 0); /* nothing runs beside a drop */
+    return 0;
+}
+
+static void push_or_run_the_failing(int number, void *arg)
+{
+    struct late *late = arg;
+    uint64_t one = 1;
+    if (number == 0) {
+        CHECK(call(late->stream, fails_late, late) == 0);
+        return;
+    }
+    while (!atomic_load(&late->running)) rs_wait_sleep_ns(10000);
+    CHECK(copy(late->stream, &late->never, &one, 8) == 0);
+    CHECK(call(late->stream, counts, NULL) == 0);
+    if (late->again) CHECK(call(late->stream, starts_anew, late) == 0);
+    late->again = 0;
+    atomic_store(&late->pushed, true);
+}
+
+static void a_call_that_fails_inline_takes_along_what_others_pushed_meanwhile(void **state)
+{
+    (void)state;
+    for (uint64_t again = 0; again < 2; again++) {
+        struct late late = {.stream = new_stream(), .again = again};
+        atomic_store(&n_told, 0);
+        pes_threads(2, push_or_run_the_failing, &late);
+        assert_int_equal(rs_streams_synchronize(streams, late.stream), RS_E_MISMATCH);
+        assert_string_equal(rs_error_slot()->text, "this one fails");
+        assert_int_equal(atomic_load(&n_told), 1 + again);
+        assert_int_equal(late.never, 0);
+        assert_int_equal(late.again, again); /* pushed during the drop: behind it, not with it */
+        assert_int_equal(rs_streams_query(streams, late.stream), 1);
+        assert_int_equal(operation(late.stream, RS_MEMOP_ADD, 0, &late.never, 1), 0);
+        assert_int_equal(late.never, 1); /* an idle stream again: done at once */
+        assert_int_equal(rs_streams_remove(streams, late.stream), 0);
+    }
+}
+
 static void an_unknown_stream_and_the_default_one_are_not_removed(void **state)
 {
     (void)state;
@@ -378,6 +439,7 @@ int main(void)
         cmocka_unit_test(a_batch_is_executed_in_its_order),
         cmocka_unit_test(a_chain_of_streams_runs_by_the_worker_alone),
         cmocka_unit_test(a_failed_call_takes_what_is_behind_it_along_and_is_told_once),
+        cmocka_unit_test(a_call_that_fails_inline_takes_along_what_others_pushed_meanwhile),
         cmocka_unit_test(an_unknown_stream_and_the_default_one_are_not_removed),
         cmocka_unit_test(destroy_tells_the_calls_that_are_left),
         cmocka_unit_test(a_parked_stream_ends_when_the_job_is_broken),

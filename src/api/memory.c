@@ -20,9 +20,9 @@ static void *allocate(const char *function, uint32_t call, enum rs_kind kind, si
     int rc = rs_job_settle(job, &signature); /* all have entered, and dropped blocks are free */
     if (rc == 0) rc = rs_heap_alloc(&job->heap, size, align, &ptr);
     if (rc == 0 && kind == RS_KIND_CALLOC) {
-        memset(ptr, 0, size);
+        rc = rs_device_fill(&job->device, ptr, 0, size);
         signature.kind = RS_KIND_PHASE; /* nobody returns before all is zero everywhere */
-        rc = rs_collective_barrier(job->world, &signature);
+        if (rc == 0) rc = rs_collective_barrier(job->world, &signature);
     }
     rs_leave(t, call);
     if (RS_LIKELY(rc == 0)) return ptr;

@@ -235,14 +235,13 @@ static bool is_one_of(const char *text, const char *const *words, int n)
 /* Texts with a small set of values. */
 static int check_texts(const struct rs_config *config)
 {
-    static const char *const devices[] = {"auto", "host"}, *const gpus[] = {"cuda", "hip"},
+    static const char *const devices[] = {"auto", "host", "cuda", "hip"}, *const sharing[] = {"auto", "ipc"},
                              *const backends[] = {"", "ipc", "ro", "gda"},
                              *const families[] = {"", "AF_INET", "AF_INET6"};
-    if (is_one_of(config->device, gpus, 2))
-        return rs_fail(RS_E_CONFIG,
-                       "ROCSHMEM_DEVICE is \"%s\", but this build has only the host device; use auto or host",
-                       config->device);
-    if (!is_one_of(config->device, devices, 2))
+    if (!is_one_of(config->heap_sharing, sharing, 2))
+        return rs_fail(RS_E_CONFIG, "ROCSHMEM_HEAP_SHARING is \"%.200s\"; use auto or ipc",
+                       config->heap_sharing);
+    if (!is_one_of(config->device, devices, 4))
         return rs_fail(RS_E_CONFIG, "ROCSHMEM_DEVICE is \"%.200s\"; use auto, host, cuda or hip",
                        config->device);
     if (!is_one_of(config->backend, backends, 4))

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/wait.h"
 
@@ -38,6 +39,17 @@ enum rs_amo_op {
     RS_AMO_AND,
     RS_AMO_OR,
     RS_AMO_XOR
+};
+
+/* A reduction of one range of several PEs' memory, in their order. */
+struct rs_reduction {
+    void *const *dest; /* n_members of them, reachable by the device; the arrays are copied */
+    const void *const *source;
+    int n_members;
+    size_t width, n; /* bytes of an element; elements */
+    int type, op;
+    /* acc = acc op in, by the CPU. */
+    void (*combine)(int type, int op, void *acc, const void *in, size_t n);
 };
 
 /* The windows of the PEs of a host, as they are mapped here. They may outlive the device's close. */
@@ -91,9 +103,9 @@ struct rs_device_ops {
                        const struct rs_window_export *export, int fd);
     /* Everything, base included; also of windows half made. */
     void (*windows_unmap)(struct rs_windows *windows);
-    /* Zeroed memory that the CPU and streams reach at one address. */
+    /* Zeroed memory that the CPU and streams reach at one address. Freed after close; NULL: close frees it. */
     int (*words_alloc)(struct rs_device *dev, size_t nbytes, void **words_out);
-    void (*words_free)(struct rs_device *dev, void *words);
+    void (*words_free)(void *words);
 
     /* --- done when they return; NULL where cpu_reaches_heap --- */
     /* Copy between any two of: windows, memory of the device, memory of the host. */
@@ -122,6 +134,8 @@ struct rs_device_ops {
      * stream's later work. Always called exactly once, even when the stream has failed (then with failed
      * true, so that it can free arg). */
     int (*call)(struct rs_device *dev, void *stream, int (*fn)(void *arg, bool failed), void *arg);
+    /* Combine the sources and store the result in every destination. NULL where call can do it. */
+    int (*reduce)(struct rs_device *dev, void *stream, const struct rs_reduction *reduction);
 };
 
 struct rs_device {
@@ -129,6 +143,21 @@ struct rs_device {
     int ordinal;
     void *state; /* owned by the device between open and close */
 };
+
+/* Copy here and now, also to and from memory that the CPU can't reach; the ranges may overlap. */
+static inline int rs_device_move(struct rs_device *dev, void *dst, const void *src, size_t nbytes)
+{
+    if (dev->ops->transfer) return dev->ops->transfer(dev, dst, src, nbytes);
+    memmove(dst, src, nbytes);
+    return 0;
+}
+
+static inline int rs_device_fill(struct rs_device *dev, void *dst, int byte, size_t nbytes)
+{
+    if (dev->ops->fill) return dev->ops->fill(dev, dst, byte, nbytes);
+    memset(dst, byte, nbytes);
+    return 0;
+}
 
 extern const struct rs_device_ops rs_device_host, rs_device_cuda, rs_device_hip;
 

@@ -146,7 +146,7 @@ static int hip_open(struct rs_device *dev, int ordinal, const struct rs_watch *w
 
 /* Streams that wait for a PE that is gone never end, and freeing memory would wait for them: then everything
  * is left to the end of the process. */
-static void close_entered(struct rs_gpu *gpu, struct rs_device *dev)
+static void close_entered(struct rs_gpu *gpu)
 {
     if (!rs_gpu_idle_within(gpu, 2000000000u)) {
         rs_log(RS_LOG_WARN, "device %d still waits for PEs that are gone; its memory is kept until exit",
@@ -162,7 +162,7 @@ static void close_entered(struct rs_gpu *gpu, struct rs_device *dev)
     rs_gpu_staging_free(gpu);
     rs_gpu_kernels_unload(gpu);
     if (gpu->own) gpu->drv->stream_destroy(gpu->own);
-    if (gpu->words) rs_gpu_words_free(dev, gpu->words);
+    rs_gpu_words_free(gpu);
 }
 
 static void gpu_close(struct rs_device *dev)
@@ -171,7 +171,7 @@ static void gpu_close(struct rs_device *dev)
     struct rs_gpu_entry entry;
     if (!gpu) return;
     if (gpu->context) {
-        if (rs_gpu_enter(gpu, &entry) == 0) close_entered(gpu, dev);
+        if (rs_gpu_enter(gpu, &entry) == 0) close_entered(gpu);
         rs_gpu_leave(gpu, &entry);
         gpu->drv->release(gpu->drv, gpu->device);
     }
@@ -252,11 +252,10 @@ static void gpu_describe(struct rs_device *dev, void *stream, bool any, char *ou
 #define GPU_OPS(vendor)                                                                                      \
     .can_capture = true, .count = vendor##_count, .chosen = vendor##_chosen, .open = vendor##_open,          \
     .close = gpu_close, .window_make = rs_gpu_window_make, .window_open = rs_gpu_window_open,                \
-    .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc,                                \
-    .words_free = rs_gpu_words_free, .transfer = rs_gpu_transfer, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
+    .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
     .stream_create = gpu_stream_create, .stream_destroy = gpu_stream_destroy,                                \
     .synchronize = rs_gpu_synchronize, .synchronize_all = rs_gpu_synchronize_all, .query = gpu_query,        \
-    .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .batch = rs_gpu_batch
+    .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .batch = rs_gpu_batch, .reduce = rs_gpu_reduce
 const struct rs_device_ops rs_device_cuda = {.name = "cuda", GPU_OPS(cuda)};
 const struct rs_device_ops rs_device_hip = {.name = "hip", GPU_OPS(hip)};
 /* clang-format on */

@@ -21,6 +21,7 @@ enum rs_gpu_kernel { RS_GPU_KERNEL_AMO, RS_GPU_KERNEL_WAIT, RS_GPU_KERNELS };
 
 struct rs_gpu_staging; /* gpu_work.c: pinned buffers for pageable memory in the order of streams */
 struct rs_gpu_stream;
+struct rs_gpu_words;
 
 struct rs_gpu {
     const struct rs_gpu_driver *drv;
@@ -41,6 +42,7 @@ struct rs_gpu {
     void *functions[RS_GPU_KERNELS];
     struct rs_gpu_stream *streams; /* made by stream_create */
     struct rs_gpu_staging *staging;
+    struct rs_gpu_words *pinned; /* all of words_alloc */
 };
 
 /* What rs_gpu_enter found, for rs_gpu_leave. */
@@ -67,17 +69,24 @@ int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int lo
                        const struct rs_window_export *export, int fd);
 void rs_gpu_windows_unmap(struct rs_windows *windows);
 int rs_gpu_words_alloc(struct rs_device *dev, size_t nbytes, void **words_out);
-void rs_gpu_words_free(struct rs_device *dev, void *words);
+void rs_gpu_words_free(struct rs_gpu *gpu); /* all of them; context entered by the caller */
 void rs_gpu_windows_choose(bool ipc); /* of the windows made from now on */
 
 /* gpu_work.c; context entered by the callee */
 int rs_gpu_copy(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes);
 int rs_gpu_batch(struct rs_device *dev, void *stream, const struct rs_memop *ops, size_t n);
 int rs_gpu_probe(struct rs_device *dev, void *stream);
+/* A pinned buffer for work in a stream; given back in its order. A captured one is kept, for the replays. */
+#define RS_GPU_STAGING_NBYTES ((size_t)1 << 20)
+int rs_gpu_staging_take(struct rs_gpu *gpu, struct rs_gpu_staging **staging_out, unsigned char **buffer_out);
+int rs_gpu_staging_give(struct rs_gpu *gpu, void *stream, struct rs_gpu_staging *staging, bool captured);
 void rs_gpu_staging_free(struct rs_gpu *gpu);
 /* Context entered by the caller. Loads the device code when it is first needed, also inside a capture. */
 int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, void *stream, void **arguments);
 void rs_gpu_kernels_unload(struct rs_gpu *gpu);
+
+/* gpu_reduce.c */
+int rs_gpu_reduce(struct rs_device *dev, void *stream, const struct rs_reduction *reduction);
 
 /* gpu_now.c */
 int rs_gpu_transfer(struct rs_device *dev, void *dst, const void *src, size_t nbytes);

@@ -235,32 +235,47 @@ void rs_gpu_windows_unmap(struct rs_windows *windows)
 
 /* ---- words ---- */
 
+struct rs_gpu_words {
+    struct rs_gpu_words *next;
+    void *words;
+};
+
 int rs_gpu_words_alloc(struct rs_device *dev, size_t nbytes, void **words_out)
 {
     struct rs_gpu *gpu = dev->state;
     struct rs_gpu_entry entry;
     void *words = NULL;
     uintptr_t there = 0;
-    RS_TRY(rs_gpu_enter(gpu, &entry));
-    int code = gpu->drv->host_alloc(&words, nbytes, gpu->drv->host_flags);
-    if (code == 0) code = gpu->drv->host_pointer(&there, words, 0);
-    int rc = code ? rs_gpu_fail(gpu->drv, code, "give pinned memory") : 0;
+    struct rs_gpu_words *record = malloc(sizeof *record);
+    if (!record) return rs_fail(RS_E_NOMEM, "no memory for %zu bytes of words", nbytes);
+    int rc = rs_gpu_enter(gpu, &entry), code = 0;
+    if (rc == 0) code = gpu->drv->host_alloc(&words, nbytes, gpu->drv->host_flags);
+    if (rc == 0 && code == 0) code = gpu->drv->host_pointer(&there, words, 0);
+    if (code) rc = rs_gpu_fail(gpu->drv, code, "give pinned memory");
     if (rc == 0 && there != (uintptr_t)words)
-        rc = rs_fail(RS_E_UNSUPPORTED,
-                     "pinned memory has another address on the device: not a 64-bit system?");
+        rc = rs_fail(RS_E_UNSUPPORTED, "pinned memory has another address on the device, %p for %p",
+                     (void *)there, words);
     if (rc < 0 && words) gpu->drv->host_free(words);
     rs_gpu_leave(gpu, &entry);
-    if (rc < 0) return rc;
+    if (rc < 0) {
+        free(record);
+        return rc;
+    }
     memset(words, 0, nbytes);
+    pthread_mutex_lock(&gpu->lock);
+    *record = (struct rs_gpu_words){gpu->pinned, words};
+    gpu->pinned = record;
+    pthread_mutex_unlock(&gpu->lock);
     *words_out = words;
     return 0;
 }
 
-void rs_gpu_words_free(struct rs_device *dev, void *words)
+void rs_gpu_words_free(struct rs_gpu *gpu)
 {
-    struct rs_gpu *gpu = dev->state;
-    struct rs_gpu_entry entry;
-    if (!words || !gpu) return;
-    if (rs_gpu_enter(gpu, &entry) == 0) gpu->drv->host_free(words);
-    rs_gpu_leave(gpu, &entry);
+    while (gpu->pinned) {
+        struct rs_gpu_words *record = gpu->pinned;
+        gpu->pinned = record->next;
+        gpu->drv->host_free(record->words);
+        free(record);
+    }
 }

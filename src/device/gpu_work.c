@@ -16,8 +16,6 @@
 
 /* ---- pageable memory ---- */
 
-#define STAGING_NBYTES ((size_t)1 << 20)
-
 struct rs_gpu_staging {
     struct rs_gpu_staging *next; /* all of the device, under its lock */
     _Atomic bool used;           /* W: the taker, under the lock; the stream's last function, release */
@@ -40,7 +38,7 @@ static void copy_piece(void *arg)
     free(piece);
 }
 
-static int take_staging(struct rs_gpu *gpu, struct rs_gpu_staging **staging_out)
+int rs_gpu_staging_take(struct rs_gpu *gpu, struct rs_gpu_staging **staging_out, unsigned char **buffer_out)
 {
     int rc = 0;
     pthread_mutex_lock(&gpu->lock);
@@ -51,7 +49,7 @@ static int take_staging(struct rs_gpu *gpu, struct rs_gpu_staging **staging_out)
         int mode = 2; /* relaxed: this is no part of a capture in this thread */
         staging = calloc(1, sizeof *staging);
         gpu->drv->capture_mode(&mode);
-        int code = staging ? gpu->drv->host_alloc(&buffer, STAGING_NBYTES, gpu->drv->host_flags) : 0;
+        int code = staging ? gpu->drv->host_alloc(&buffer, RS_GPU_STAGING_NBYTES, gpu->drv->host_flags) : 0;
         gpu->drv->capture_mode(&mode);
         if (!staging || code) {
             free(staging);
@@ -67,6 +65,7 @@ static int take_staging(struct rs_gpu *gpu, struct rs_gpu_staging **staging_out)
     if (staging) atomic_store_explicit(&staging->used, true, memory_order_relaxed);
     pthread_mutex_unlock(&gpu->lock);
     *staging_out = staging;
+    *buffer_out = staging ? staging->buffer : NULL;
     return rc;
 }
 
@@ -91,33 +90,39 @@ static int enqueue_piece(const struct rs_gpu *gpu, void *stream, const struct pi
     return rs_gpu_fail_stream(gpu, code, "run a function in a stream", stream);
 }
 
+int rs_gpu_staging_give(struct rs_gpu *gpu, void *stream, struct rs_gpu_staging *staging, bool captured)
+{
+    struct piece last = {.staging = staging, .last = true};
+    return captured ? 0 : enqueue_piece(gpu, stream, &last);
+}
+
 /* In pieces through one buffer: the stream's order keeps them apart. */
 static int copy_staged(struct rs_gpu *gpu, void *stream, char *dst, const char *src, size_t nbytes,
                        bool from_host, bool captured)
 {
     struct rs_gpu_staging *staging;
-    RS_TRY(take_staging(gpu, &staging));
+    unsigned char *buffer;
+    RS_TRY(rs_gpu_staging_take(gpu, &staging, &buffer));
     int rc = 0;
-    for (size_t at = 0; at < nbytes && rc == 0; at += STAGING_NBYTES) {
-        size_t n = nbytes - at < STAGING_NBYTES ? nbytes - at : STAGING_NBYTES;
+    for (size_t at = 0; at < nbytes && rc == 0; at += RS_GPU_STAGING_NBYTES) {
+        size_t n = nbytes - at < RS_GPU_STAGING_NBYTES ? nbytes - at : RS_GPU_STAGING_NBYTES;
         struct piece piece = {.staging = staging, .nbytes = n, .captured = captured};
         if (from_host) {
-            piece.dst = staging->buffer;
+            piece.dst = buffer;
             piece.src = src + at;
             rc = enqueue_piece(gpu, stream, &piece);
         }
-        uintptr_t to = from_host ? (uintptr_t)(dst + at) : (uintptr_t)staging->buffer;
-        uintptr_t from = from_host ? (uintptr_t)staging->buffer : (uintptr_t)(src + at);
+        uintptr_t to = from_host ? (uintptr_t)(dst + at) : (uintptr_t)buffer;
+        uintptr_t from = from_host ? (uintptr_t)buffer : (uintptr_t)(src + at);
         int code = rc == 0 ? gpu->drv->copy(gpu->drv, to, from, n, stream) : 0;
         if (code) rc = rs_gpu_fail_stream(gpu, code, "copy", stream);
         if (rc == 0 && !from_host) {
             piece.dst = dst + at;
-            piece.src = staging->buffer;
+            piece.src = buffer;
             rc = enqueue_piece(gpu, stream, &piece);
         }
     }
-    struct piece last = {.staging = staging, .captured = captured, .last = true};
-    int end = captured ? 0 : enqueue_piece(gpu, stream, &last); /* a captured one keeps the buffer */
+    int end = rs_gpu_staging_give(gpu, stream, staging, captured);
     return rc < 0 ? rc : end;
 }
 

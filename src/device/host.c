@@ -83,9 +83,8 @@ static int host_words_alloc(struct rs_device *dev, size_t nbytes, void **words_o
     return *words_out ? 0 : rs_fail(RS_E_NOMEM, "no memory for %zu bytes of words", nbytes);
 }
 
-static void host_words_free(struct rs_device *dev, void *words)
+static void host_words_free(void *words)
 {
-    (void)dev;
     free(words);
 }
 

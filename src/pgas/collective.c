@@ -20,6 +20,7 @@ int rs_collective_barrier(struct rs_team *team, const struct rs_signature *signa
     RS_COLLECTIVE(team, signature, step, barrier_body(&step));
 }
 
+/* mine and all_out are ordinary memory. */
 static int exchange_body(struct rs_step *step, const void *mine, size_t n, void *all_out)
 {
     rs_step_post(step, mine, n);
@@ -45,12 +46,12 @@ static int broadcast_inline(struct rs_step *step, void *dest, const void *source
     struct rs_team *team = step->team;
     bool sync = ++team->unsynced >= RS_RING - 2;
     if (team->my_pe == root) {
-        rs_step_post(step, source, nbytes);
-        if (dest != source) memmove(dest, source, nbytes);
+        RS_TRY(rs_step_post_from(step, source, nbytes));
+        if (dest != source) RS_TRY(rs_step_copy(step, dest, source, nbytes));
     } else {
         rs_step_post(step, NULL, 0); /* for who believes that this PE is the root: it finds out */
         RS_TRY(rs_step_await(step, root));
-        memcpy(dest, rs_step_payload(step, root), nbytes);
+        RS_TRY(rs_step_copy(step, dest, rs_step_payload(step, root), nbytes));
     }
     return sync ? rs_step_await_all(step) : 0;
 }
@@ -61,10 +62,10 @@ static int broadcast_pull(struct rs_step *step, void *dest, const void *source, 
     team->unsynced++;
     rs_step_post(step, NULL, 0);
     if (team->my_pe == root) {
-        if (dest != source) memmove(dest, source, nbytes);
+        if (dest != source) RS_TRY(rs_step_copy(step, dest, source, nbytes));
     } else {
         RS_TRY(rs_step_await(step, root));
-        memcpy(dest, rs_step_address(step, root, source), nbytes);
+        RS_TRY(rs_step_copy(step, dest, rs_step_address(step, root, source), nbytes));
     }
     return rs_step_next(step);
 }
@@ -89,7 +90,8 @@ static int pull_all(struct rs_step *step, void *dest, const void *source, size_t
     for (int k = 0; k < team->n_pes; k++) {
         int i = (team->my_pe + k) % team->n_pes; /* not all from the same one at a time */
         if (i != team->my_pe) RS_TRY(rs_step_await(step, i));
-        memmove((char *)dest + (size_t)i * nbytes, rs_step_address(step, i, source) + offset, nbytes);
+        RS_TRY(rs_step_copy(step, (char *)dest + (size_t)i * nbytes, rs_step_address(step, i, source) + offset,
+                            nbytes));
     }
     team->unsynced = 0;
     return rs_step_next(step);
@@ -98,11 +100,11 @@ static int pull_all(struct rs_step *step, void *dest, const void *source, size_t
 static int alltoall_inline(struct rs_step *step, void *dest, const void *source, size_t nbytes)
 {
     const struct rs_team *team = step->team;
-    rs_step_post(step, source, nbytes * (size_t)team->n_pes);
+    RS_TRY(rs_step_post_from(step, source, nbytes * (size_t)team->n_pes));
     RS_TRY(rs_step_await_all(step));
     for (int i = 0; i < team->n_pes; i++)
-        memcpy((char *)dest + (size_t)i * nbytes, rs_step_payload(step, i) + (size_t)team->my_pe * nbytes,
-               nbytes);
+        RS_TRY(rs_step_copy(step, (char *)dest + (size_t)i * nbytes,
+                            rs_step_payload(step, i) + (size_t)team->my_pe * nbytes, nbytes));
     return 0;
 }
 
@@ -115,11 +117,20 @@ int rs_collective_alltoall(struct rs_team *team, const struct rs_signature *sign
                       : pull_all(&step, dest, source, nbytes, false));
 }
 
+static int fcollect_inline(struct rs_step *step, void *dest, const void *source, size_t nbytes)
+{
+    RS_TRY(rs_step_post_from(step, source, nbytes));
+    RS_TRY(rs_step_await_all(step));
+    for (int i = 0; i < step->team->n_pes; i++)
+        RS_TRY(rs_step_copy(step, (char *)dest + (size_t)i * nbytes, rs_step_payload(step, i), nbytes));
+    return 0;
+}
+
 int rs_collective_fcollect(struct rs_team *team, const struct rs_signature *signature, void *dest,
                            const void *source, size_t nbytes)
 {
     RS_COLLECTIVE(team, signature, step,
-                  nbytes <= RS_INLINE_NBYTES ? exchange_body(&step, source, nbytes, dest)
+                  nbytes <= RS_INLINE_NBYTES ? fcollect_inline(&step, dest, source, nbytes)
                                              : pull_all(&step, dest, source, nbytes, true));
 }
 
@@ -133,14 +144,9 @@ int rs_collective_fcollect(struct rs_team *team, const struct rs_signature *sign
     }                                                                                                        \
     return
 
-/* n elements of width bytes, to_step and from_step bytes apart. */
-static void copy_strided(unsigned char *to, size_t to_step, const unsigned char *from, size_t from_step,
-                         size_t n, size_t width)
+static void copy_strided_by_cpu(unsigned char *to, size_t to_step, const unsigned char *from,
+                                size_t from_step, size_t n, size_t width)
 {
-    if (to_step == width && from_step == width) {
-        memcpy(to, from, n * width);
-        return;
-    }
     switch (width) {
     case 1:
         STRIDED(uint8_t);
@@ -155,16 +161,29 @@ static void copy_strided(unsigned char *to, size_t to_step, const unsigned char 
     }
 }
 
+/* n elements of width bytes, to_step and from_step bytes apart. */
+static int copy_strided(const struct rs_step *step, unsigned char *to, size_t to_step,
+                        const unsigned char *from, size_t from_step, size_t n, size_t width)
+{
+    if (to_step == width && from_step == width) return rs_step_copy(step, to, from, n * width);
+    if (RS_LIKELY(step->team->job->device.ops->cpu_reaches_heap)) {
+        copy_strided_by_cpu(to, to_step, from, from_step, n, width);
+        return 0;
+    }
+    for (size_t k = 0; k < n; k++) RS_TRY(rs_step_copy(step, to + k * to_step, from + k * from_step, width));
+    return 0;
+}
+
 static int alltoalls_inline(struct rs_step *step, const struct rs_strided *s)
 {
     const struct rs_team *team = step->team;
     size_t width = s->width, block = s->n * width, n = (size_t)team->n_pes;
-    copy_strided(rs_step_my_payload(step), width, s->source, s->source_step, s->n * n, width);
+    RS_TRY(copy_strided(step, rs_step_my_payload(step), width, s->source, s->source_step, s->n * n, width));
     rs_step_post(step, NULL, 0);
     RS_TRY(rs_step_await_all(step));
     for (size_t i = 0; i < n; i++)
-        copy_strided((unsigned char *)s->dest + i * s->n * s->dest_step, s->dest_step,
-                     rs_step_payload(step, (int)i) + (size_t)team->my_pe * block, width, s->n, width);
+        RS_TRY(copy_strided(step, (unsigned char *)s->dest + i * s->n * s->dest_step, s->dest_step,
+                            rs_step_payload(step, (int)i) + (size_t)team->my_pe * block, width, s->n, width));
     return 0;
 }
 
@@ -175,9 +194,9 @@ static int alltoalls_pull(struct rs_step *step, const struct rs_strided *s)
     for (int k = 0; k < team->n_pes; k++) {
         int i = (team->my_pe + k) % team->n_pes;
         if (i != team->my_pe) RS_TRY(rs_step_await(step, i));
-        copy_strided((unsigned char *)s->dest + (size_t)i * s->n * s->dest_step, s->dest_step,
-                     rs_step_address(step, i, s->source) + (size_t)team->my_pe * s->n * s->source_step,
-                     s->source_step, s->n, s->width);
+        RS_TRY(copy_strided(step, (unsigned char *)s->dest + (size_t)i * s->n * s->dest_step, s->dest_step,
+                            rs_step_address(step, i, s->source) + (size_t)team->my_pe * s->n * s->source_step,
+                            s->source_step, s->n, s->width));
     }
     team->unsynced = 0;
     return rs_step_next(step);
@@ -253,7 +272,7 @@ static int collect_body(struct rs_step *step, const struct rs_collect *c)
     unsigned char *payload = rs_step_my_payload(step);
     memcpy(payload, &mine, sizeof mine);
     if (mine.nbytes > 0 && mine.nbytes <= COLLECT_INLINE_NBYTES)
-        memcpy(payload + sizeof mine, c->source, mine.nbytes);
+        RS_TRY(rs_step_copy(step, payload + sizeof mine, c->source, mine.nbytes));
     rs_step_post(step, NULL, 0);
     RS_TRY(rs_step_await_all(step));
     uint64_t most = 0;
@@ -266,9 +285,9 @@ static int collect_body(struct rs_step *step, const struct rs_collect *c)
         uint64_t nbytes = nbytes_of(step, i, &unfit);
         if (i == 0) at = c->dest;
         if (nbytes > COLLECT_INLINE_NBYTES)
-            memcpy(at, rs_step_address(step, i, c->source), nbytes);
+            RS_TRY(rs_step_copy(step, at, rs_step_address(step, i, c->source), nbytes));
         else if (nbytes > 0)
-            memcpy(at, rs_step_payload(step, i) + sizeof(struct offer), nbytes);
+            RS_TRY(rs_step_copy(step, at, rs_step_payload(step, i) + sizeof(struct offer), nbytes));
         at += nbytes;
     }
     return most > COLLECT_INLINE_NBYTES ? rs_step_next(step) : 0;

@@ -133,8 +133,8 @@ static inline void rs_reduce_share(const struct rs_team *team, size_t n, size_t 
     *end_out = n - *begin_out < share ? n : *begin_out + share;
 }
 /* Elements [begin, end) of every member's source, combined into every member's dest. */
-void rs_reduce_members(const struct rs_team *team, void *dest, const void *source, size_t begin, size_t end,
-                       enum rs_type type, int op);
+int rs_reduce_members(const struct rs_team *team, void *dest, const void *source, size_t begin, size_t end,
+                      enum rs_type type, int op);
 /* acc[k] = acc[k] op in[k] for n elements; in rank order on every PE, so results are equal to the bit. */
 void rs_reduce_combine(enum rs_type type, int op, void *acc, const void *in, size_t n);
 
@@ -151,10 +151,16 @@ int rs_stream_reduce(struct rs_team *team, const struct rs_signature *signature,
 /* Is every operation that was enqueued complete here? Then no member writes this PE's flags of the team any
  * more. For a team that nobody enqueues for. */
 bool rs_stream_all_complete(const struct rs_team *team);
-/* 64-bit words of flags that one team of n members needs on each of them. */
+/* 64-bit words of flags that one team of n members needs on each of them: the ring, and those of captured
+ * operations. */
 static inline size_t rs_stream_flag_words(int n_pes)
 {
-    return (size_t)RS_STREAM_RING * (2 * (size_t)n_pes + 1);
+    return ((size_t)RS_STREAM_RING + 1) * 2 * (size_t)n_pes;
+}
+/* Of job->stream_complete: words that the CPU and streams of this PE reach, a ring for each slot. */
+static inline size_t rs_stream_complete_nbytes(int max_teams)
+{
+    return (size_t)max_teams * RS_STREAM_RING * sizeof(uint64_t);
 }
 
 #endif

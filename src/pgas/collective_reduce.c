@@ -3,45 +3,68 @@
  * Blocking reductions, made of steps (step.h). Members are combined in team order always, so the result has
  * the same bits on every member, whatever the algorithm.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "pgas/collective.h"
 #include "pgas/step.h"
 
-#define PIECE_NBYTES 8192 /* combined on the stack at one time */
+#define PIECE_NBYTES 8192              /* combined on the stack at one time */
+#define STAGED_NBYTES ((size_t)1 << 20) /* the same where members' memory has to be copied for the CPU */
 
-/* out[0, n): element at + k of every member's source, combined. */
-static void combine_members(const struct rs_team *team, void *out, const void *source, size_t at, size_t n,
-                            enum rs_type type, int op)
+/* out[0, n): element at + k of every member's source, combined. room: for n elements, where the CPU can't
+ * reach the members' memory; else NULL. */
+static int combine_members(const struct rs_team *team, void *out, void *room, const void *source, size_t at,
+                           size_t n, enum rs_type type, int op)
 {
-    const struct rs_route *routes = team->job->routes;
-    size_t offset = at * rs_type_nbytes(type);
+    struct rs_job *job = team->job;
+    size_t offset = at * rs_type_nbytes(type), nbytes = n * rs_type_nbytes(type);
     for (int i = 0; i < team->n_pes; i++) {
-        const unsigned char *in = rs_route_address(&routes[team->pes[i]], source);
-        if (i == 0)
-            memcpy(out, in + offset, n * rs_type_nbytes(type));
-        else
-            rs_reduce_combine(type, op, out, in + offset, n);
+        const unsigned char *in = rs_route_address(&job->routes[team->pes[i]], source);
+        void *to = i == 0 ? out : room;
+        in += offset;
+        if (room) RS_TRY(rs_device_move(&job->device, to, in, nbytes));
+        if (i == 0 && !room) memcpy(out, in, nbytes);
+        if (i > 0) rs_reduce_combine(type, op, out, room ? room : in, n);
     }
+    return 0;
 }
 
-void rs_reduce_members(const struct rs_team *team, void *dest, const void *source, size_t begin, size_t end,
-                       enum rs_type type, int op)
+/* In pieces of this many bytes, one of which fits sum, and room. */
+static int reduce_pieces(const struct rs_team *team, void *dest, const void *source, size_t begin, size_t end,
+                         enum rs_type type, int op, void *sum, void *room, size_t nbytes)
 {
-    _Alignas(64) unsigned char sum[PIECE_NBYTES];
-    size_t width = rs_type_nbytes(type), most = sizeof sum / width;
+    struct rs_job *job = team->job;
+    size_t width = rs_type_nbytes(type), most = nbytes / width;
     for (size_t at = begin, n; at < end; at += n) {
         n = end - at < most ? end - at : most;
-        combine_members(team, sum, source, at, n, type, op);
+        RS_TRY(combine_members(team, sum, room, source, at, n, type, op));
         for (int i = 0; i < team->n_pes; i++) {
-            unsigned char *out = rs_route_address(&team->job->routes[team->pes[i]], dest);
-            memcpy(out + at * width, sum, n * width);
+            unsigned char *out = rs_route_address(&job->routes[team->pes[i]], dest);
+            if (!room)
+                memcpy(out + at * width, sum, n * width);
+            else
+                RS_TRY(rs_device_move(&job->device, out + at * width, sum, n * width));
         }
     }
+    return 0;
+}
+
+int rs_reduce_members(const struct rs_team *team, void *dest, const void *source, size_t begin, size_t end,
+                      enum rs_type type, int op)
+{
+    _Alignas(64) unsigned char sum[PIECE_NBYTES];
+    if (RS_LIKELY(team->job->device.ops->cpu_reaches_heap))
+        return reduce_pieces(team, dest, source, begin, end, type, op, sum, NULL, sizeof sum);
+    unsigned char *rooms = malloc(2 * STAGED_NBYTES);
+    if (!rooms) return rs_fail(RS_E_NOMEM, "no memory for a reduction of %zu elements", end - begin);
+    int rc = reduce_pieces(team, dest, source, begin, end, type, op, rooms, rooms + STAGED_NBYTES, STAGED_NBYTES);
+    free(rooms);
+    return rc;
 }
 
 /* dest[0, n): element at + k of every member's payload, combined. */
-static void combine_payloads(const struct rs_step *step, void *dest, size_t at, size_t n, enum rs_type type,
+static int combine_payloads(const struct rs_step *step, void *dest, size_t at, size_t n, enum rs_type type,
                              int op)
 {
     _Alignas(16) unsigned char sum[RS_INLINE_NBYTES], in[RS_INLINE_NBYTES];
@@ -51,7 +74,7 @@ static void combine_payloads(const struct rs_step *step, void *dest, size_t at, 
         memcpy(in, rs_step_payload(step, i) + at * width, n * width);
         rs_reduce_combine(type, op, sum, in, n);
     }
-    memcpy(dest, sum, n * width);
+    return rs_step_copy(step, dest, sum, n * width);
 }
 
 /* ---- reduce ---- */
@@ -59,10 +82,9 @@ static void combine_payloads(const struct rs_step *step, void *dest, size_t at, 
 static int reduce_inline(struct rs_step *step, void *dest, const void *source, size_t n, enum rs_type type,
                          int op)
 {
-    rs_step_post(step, source, n * rs_type_nbytes(type));
+    RS_TRY(rs_step_post_from(step, source, n * rs_type_nbytes(type)));
     RS_TRY(rs_step_await_all(step));
-    combine_payloads(step, dest, 0, n, type, op);
-    return 0;
+    return combine_payloads(step, dest, 0, n, type, op);
 }
 
 /* Large: each member reduces its share of the elements and stores it in everyone's dest. In place is safe: of
@@ -74,7 +96,7 @@ static int reduce_shares(struct rs_step *step, void *dest, const void *source, s
     rs_reduce_share(step->team, n, &begin, &end);
     rs_step_post(step, NULL, 0);
     RS_TRY(rs_step_await_all(step));
-    rs_reduce_members(step->team, dest, source, begin, end, type, op);
+    RS_TRY(rs_reduce_members(step->team, dest, source, begin, end, type, op));
     return rs_step_next(step);
 }
 
@@ -93,10 +115,9 @@ static int scatter_inline(struct rs_step *step, void *dest, const void *source, 
                           int op)
 {
     size_t n_members = (size_t)step->team->n_pes, mine = (size_t)step->team->my_pe;
-    rs_step_post(step, source, n * n_members * rs_type_nbytes(type));
+    RS_TRY(rs_step_post_from(step, source, n * n_members * rs_type_nbytes(type)));
     RS_TRY(rs_step_await_all(step));
-    combine_payloads(step, dest, mine * n, n, type, op);
-    return 0;
+    return combine_payloads(step, dest, mine * n, n, type, op);
 }
 
 /* Each member reads its own block of everyone's source. Writing that block of its own source harms nobody;
@@ -108,15 +129,16 @@ static int scatter_pull(struct rs_step *step, void *dest, const void *source, si
     const struct rs_team *team = step->team;
     size_t width = rs_type_nbytes(type), first = (size_t)team->my_pe * n;
     unsigned char together = dest == source && team->my_pe > 0;
-    _Alignas(64) unsigned char sum[PIECE_NBYTES];
+    _Alignas(64) unsigned char sum[PIECE_NBYTES], in[PIECE_NBYTES];
+    void *room = team->job->device.ops->cpu_reaches_heap ? NULL : in;
     rs_step_post(step, &together, 1);
     RS_TRY(rs_step_await_all(step));
     for (int i = 0; i < team->n_pes; i++) together |= *rs_step_payload(step, i);
     for (size_t at = 0; at < n;) {
         size_t piece = n - at < sizeof sum / width ? n - at : sizeof sum / width;
-        combine_members(team, sum, source, first + at, piece, type, op);
+        RS_TRY(combine_members(team, sum, room, source, first + at, piece, type, op));
         if (together) RS_TRY(rs_step_next(step));
-        memcpy((unsigned char *)dest + at * width, sum, piece * width);
+        RS_TRY(rs_step_copy(step, (unsigned char *)dest + at * width, sum, piece * width));
         at += piece;
     }
     return together ? 0 : rs_step_next(step);

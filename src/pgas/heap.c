@@ -11,16 +11,14 @@
 #include "base/status.h"
 #include "observe/board.h"
 
-int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops, void *base,
-                     size_t stride, int n_local)
+int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops,
+                     const struct rs_windows *windows)
 {
     struct rs_window *window = malloc(sizeof *window);
     if (!window) return rs_fail(RS_E_NOMEM, "no memory for the heap's window");
     atomic_init(&window->refs, 1);
     window->ops = ops;
-    window->base = base;
-    window->stride = stride;
-    window->n_local = n_local;
+    window->windows = *windows;
     *window_out = window;
     return 0;
 }
@@ -30,19 +28,23 @@ void rs_window_unref(struct rs_window *window)
     if (!window) return;
     /* acq_rel: what other holders did with the memory comes before the unmapping. */
     if (atomic_fetch_sub_explicit(&window->refs, 1, memory_order_acq_rel) > 1) return;
-    if (window->ops) window->ops->windows_unmap(window->base, window->stride, window->n_local);
+    if (window->ops)
+        window->ops->windows_unmap(&window->windows);
+    else
+        free(window->windows.base);
     free(window);
 }
 
-int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t nbytes, uint64_t *logs,
-                 int n_pes, int my_pe)
+int rs_heap_init(struct rs_heap *heap, struct rs_window *window, size_t nbytes, uint64_t *logs, int n_pes,
+                 int my_pe)
 {
     static _Atomic uint64_t next_id = 1;
     memset(heap, 0, sizeof *heap);
     pthread_mutex_init(&heap->lock, NULL);
     heap->window = window;
-    heap->base = (uintptr_t)window->base + (size_t)my_local * window->stride;
-    heap->flags = (unsigned char *)heap->base + rs_heap_room(nbytes);
+    heap->base = window->windows.base[window->windows.my_local];
+    heap->flags = heap->base + rs_heap_room(nbytes);
+    heap->align = window->windows.align;
     heap->nbytes = nbytes;
     heap->logs = logs;
     heap->n_pes = n_pes;
@@ -115,6 +117,9 @@ int rs_heap_alloc(struct rs_heap *heap, size_t nbytes, size_t align, void **ptr_
 {
     RS_TRY(rs_check_alignment(align));
     if (align < RS_HEAP_ALIGN) align = RS_HEAP_ALIGN;
+    if (align > heap->align)
+        return rs_fail(RS_E_ARG, "alignment %zu is above %zu, which windows of this device are aligned to", align,
+                       heap->align);
     uint64_t room = ((uint64_t)nbytes + RS_HEAP_ALIGN - 1) & ~(uint64_t)(RS_HEAP_ALIGN - 1);
     int rc = 0;
     pthread_mutex_lock(&heap->lock);

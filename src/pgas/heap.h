@@ -27,10 +27,8 @@
 /* The mapping. Counted: the job has one reference, every hold another; the last one unmaps. */
 struct rs_window {
     _Atomic int refs;
-    const struct rs_device_ops *ops;
-    unsigned char *base; /* of the first local PE */
-    size_t stride;
-    int n_local;
+    const struct rs_device_ops *ops; /* NULL: the memory is the caller's (tests) */
+    struct rs_windows windows;
 };
 
 struct rs_allocation {
@@ -45,7 +43,8 @@ struct rs_heap {
     struct rs_window *window; /* one reference */
     uintptr_t base;           /* of this PE's heap: the start of its window */
     size_t nbytes;
-    unsigned char *flags; /* of this PE; a peer's are at + shift */
+    size_t align;     /* the largest that blocks can have */
+    uintptr_t flags; /* of this PE; a peer's are at + shift */
     pthread_mutex_t lock; /* everything below but generation */
     struct rs_blocks blocks;
     struct rs_allocation *list; /* owned, sorted by offset */
@@ -66,8 +65,8 @@ struct rs_heap {
 };
 
 /* Takes the reference on window over, also when it fails. logs may be NULL (a lone heap). */
-int rs_heap_init(struct rs_heap *heap, struct rs_window *window, int my_local, size_t nbytes, uint64_t *logs,
-                 int n_pes, int my_pe);
+int rs_heap_init(struct rs_heap *heap, struct rs_window *window, size_t nbytes, uint64_t *logs, int n_pes,
+                 int my_pe);
 /* Bytes of a heap in its window: the flags follow at this offset. */
 static inline size_t rs_heap_room(size_t nbytes)
 {
@@ -75,8 +74,9 @@ static inline size_t rs_heap_room(size_t nbytes)
 }
 void rs_heap_fini(struct rs_heap *heap);
 
-int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops, void *base,
-                     size_t stride, int n_local);
+/* windows is copied, and its parts are taken over when it succeeds. */
+int rs_window_create(struct rs_window **window_out, const struct rs_device_ops *ops,
+                     const struct rs_windows *windows);
 void rs_window_unref(struct rs_window *window); /* NULL is fine */
 
 /* Take a block. NOMEM names everything; ARG for a bad alignment. Called after rs_heap_collect of the same

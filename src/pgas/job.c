@@ -24,8 +24,9 @@
 #include "pgas/collective.h"
 #include "pgas/deadlock.h"
 #include "pgas/signals.h"
+#include "pgas/windows.h"
 
-#define LAYOUT_VERSION 2u /* of the board and the windows: PEs must run the same library */
+#define LAYOUT_VERSION 3u /* of the board and the windows: PEs must run the same library */
 
 struct rs_job *_Atomic rs_job_current;
 
@@ -35,6 +36,7 @@ struct hello {
     uint64_t data_nbytes, program; /* static data to be symmetric, 0 for none; of which program */
     uint32_t layout_version, max_teams;
     uint64_t cpus[16]; /* that this PE may run on, as a set */
+    struct rs_device_offer device;
 };
 /* And last. */
 struct outcome {
@@ -141,25 +143,44 @@ static int agree(struct rs_job *job, const struct hello *hellos)
     return 0;
 }
 
-static size_t window_stride(const struct rs_job *job)
+/* The kind of device, the same on every PE. */
+static int choose_device(struct rs_job *job, const struct hello *hellos)
 {
-    size_t flags = rs_stream_flag_words(job->n_pes) * sizeof(uint64_t) * job->config.max_teams;
-    size_t all = rs_heap_room(job->config.heap_nbytes) + flags;
-    return (all + RS_WINDOW_ALIGN - 1) & ~(RS_WINDOW_ALIGN - 1);
+    struct rs_device_offer *offers = malloc((size_t)job->n_pes * sizeof *offers);
+    if (!offers) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' devices", job->n_pes);
+    for (int pe = 0; pe < job->n_pes; pe++) offers[pe] = hellos[pe].device;
+    int rc = rs_device_choose(offers, job->n_pes, &job->config, &job->device.ops, job->device_why);
+    free(offers);
+    return rc;
 }
 
-/* What a host's PEs share, as descriptors; static data only where they are symmetric. */
+/* What the windows of this job are to be. */
+static int plan_windows(const struct rs_job *job, struct rs_windows *windows)
+{
+    size_t flags = rs_stream_flag_words(job->n_pes) * sizeof(uint64_t) * job->config.max_teams;
+    size_t nbytes = rs_heap_room(job->config.heap_nbytes) + flags;
+    *windows = (struct rs_windows){.nbytes = nbytes,
+                                   .stride = (nbytes + RS_WINDOW_ALIGN - 1) & ~(RS_WINDOW_ALIGN - 1),
+                                   .n_local = job->n_local,
+                                   .my_local = job->my_local,
+                                   .base = calloc((size_t)job->n_local, sizeof *windows->base)};
+    return windows->base ? 0 : rs_fail(RS_E_NOMEM, "no memory for %d windows", job->n_local);
+}
+
+/* What a host's PEs share, as descriptors: windows where one PE makes all of them, static data where they are
+ * symmetric (then one PE does). */
 enum { FD_BOARD, FD_WINDOWS, FD_DATA, FDS_MOST };
 static int n_fds(const struct rs_job *job)
 {
-    return job->data.nbytes ? FDS_MOST : FD_DATA;
+    return job->data.nbytes ? FDS_MOST : job->device.ops->windows_create ? FD_DATA : FD_WINDOWS;
 }
 
-static int make_shared(struct rs_job *job, int fds[FDS_MOST])
+static int make_shared(struct rs_job *job, size_t stride, int fds[FDS_MOST])
 {
     fds[FD_BOARD] = rs_os_memfd("rocshmem-board", rs_board_nbytes(job->n_local, (int)job->config.max_teams));
     if (fds[FD_BOARD] < 0) return fds[FD_BOARD];
-    RS_TRY(job->device.ops->windows_create(&job->device, window_stride(job), job->n_local, &fds[FD_WINDOWS]));
+    if (job->device.ops->windows_create)
+        RS_TRY(job->device.ops->windows_create(&job->device, stride, job->n_local, &fds[FD_WINDOWS]));
     if (!job->data.nbytes) return 0;
     fds[FD_DATA] = rs_os_memfd("rocshmem-data", (size_t)job->n_local * job->data.nbytes);
     return fds[FD_DATA] < 0 ? fds[FD_DATA] : 0;
@@ -210,29 +231,15 @@ static int fetch(const char *name, int fds[FDS_MOST], int n, uint64_t deadline_n
     return rc;
 }
 
-/* From the descriptors to a usable heap. fds stay the caller's. */
-static int build(struct rs_job *job, const int fds[FDS_MOST])
+static int build_routes(struct rs_job *job)
 {
-    void *base;
-    size_t stride = window_stride(job);
-    struct rs_window *window;
-    RS_TRY(
-        rs_board_open(&job->board, fds[FD_BOARD], job->n_local, job->my_local, (int)job->config.max_teams));
-    RS_TRY(job->device.ops->windows_map(&job->device, fds[FD_WINDOWS], stride, job->n_local, &base));
-    int rc = rs_window_create(&window, job->device.ops, base, stride, job->n_local);
-    if (rc < 0) {
-        job->device.ops->windows_unmap(base, stride, job->n_local);
-        return rc;
-    }
-    RS_TRY(rs_heap_init(&job->heap, window, job->my_local, job->config.heap_nbytes, job->board.drops,
-                        job->n_pes, job->my_pe));
-    if (job->data.nbytes) RS_TRY(rs_static_data_share(&job->data, fds[FD_DATA], job->n_local, job->my_local));
+    const uintptr_t *base = job->heap.window->windows.base;
     job->routes = calloc((size_t)job->n_pes, sizeof *job->routes);
     if (!job->routes) return rs_fail(RS_E_NOMEM, "no memory for %d routes", job->n_pes);
     for (int pe = 0; pe < job->n_pes; pe++)
         job->routes[pe] = (struct rs_route){.ops = &rs_transport_direct,
                                             .device = &job->device,
-                                            .shift = ((ptrdiff_t)pe - job->my_local) * (ptrdiff_t)stride,
+                                            .shift = (ptrdiff_t)(base[pe] - base[job->my_local]),
                                             .data_base = job->data.base,
                                             .data_nbytes = job->data.nbytes,
                                             .data_shift = rs_static_data_shift(&job->data, pe, job->my_local),
@@ -240,13 +247,34 @@ static int build(struct rs_job *job, const int fds[FDS_MOST])
                                             .cpu = job->device.ops->cpu_reaches_heap};
     for (int pe = 0; pe < job->n_pes; pe++)
         job->can_be_outstanding |= job->routes[pe].ops->quiet || job->routes[pe].ops->fence;
+    return 0;
+}
+
+/* From the descriptors and the windows, which are taken over, to a usable heap. fds stay the caller's. */
+static int build(struct rs_job *job, const int fds[FDS_MOST], struct rs_windows *windows)
+{
+    struct rs_window *window;
+    void *words;
+    RS_TRY(
+        rs_board_open(&job->board, fds[FD_BOARD], job->n_local, job->my_local, (int)job->config.max_teams));
+    if (job->device.ops->windows_map)
+        RS_TRY(job->device.ops->windows_map(&job->device, fds[FD_WINDOWS], windows));
+    RS_TRY(rs_window_create(&window, job->device.ops, windows));
+    *windows = (struct rs_windows){0};
+    RS_TRY(rs_heap_init(&job->heap, window, job->config.heap_nbytes, job->board.drops, job->n_pes,
+                        job->my_pe));
+    RS_TRY(job->device.ops->words_alloc(&job->device, rs_stream_complete_nbytes((int)job->config.max_teams),
+                                        &words));
+    job->stream_complete = words;
+    if (job->data.nbytes) RS_TRY(rs_static_data_share(&job->data, fds[FD_DATA], job->n_local, job->my_local));
+    RS_TRY(build_routes(job));
     RS_TRY(rs_counters_init(&job->retired, job->n_pes));
     RS_TRY(rs_contexts_create(&job->contexts));
     RS_TRY(rs_teams_init(&job->teams, (int)job->config.max_teams));
     int *all = malloc((size_t)job->n_pes * sizeof *all);
     if (!all) return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", job->n_pes);
     for (int pe = 0; pe < job->n_pes; pe++) all[pe] = pe;
-    rc = rs_team_create_fixed(job, RS_TEAM_ID_WORLD, all, job->n_pes, 0, &job->world);
+    int rc = rs_team_create_fixed(job, RS_TEAM_ID_WORLD, all, job->n_pes, 0, &job->world);
     if (rc == 0) rc = rs_team_create_fixed(job, RS_TEAM_ID_SHARED, all, job->n_pes, 1, &job->shared);
     free(all);
     if (rc == 0) rs_board_arrive(&job->board, job->my_pe);
@@ -258,22 +286,32 @@ static void name_of(char out[48], uint64_t nonce)
     snprintf(out, 48, "rocshmem-%016" PRIx64, nonce);
 }
 
+static int open_device(struct rs_job *job)
+{
+    struct rs_device_options options = rs_device_options_of(&job->config);
+    int ordinal = 0;
+    RS_TRY(rs_device_pick(job->device.ops, &job->config, job->my_local, &ordinal));
+    return job->device.ops->open(&job->device, ordinal, &job->watch, &options);
+}
+
 /* Everything that may fail on one PE alone. */
-static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce,
-                       const struct rs_bootstrap *bootstrap)
+static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce, struct rs_bootstrap *bootstrap)
 {
     int fds[FDS_MOST] = {-1, -1, -1};
     char name[48];
-    RS_TRY(job->device.ops->open(&job->device, 0, &job->watch, job->config.inline_nbytes));
+    struct rs_windows windows;
+    RS_TRY(plan_windows(job, &windows));
     name_of(name, first_nonce);
-    int rc;
-    if (job->my_local == 0) {
-        rc = make_shared(job, fds);
+    int rc = open_device(job);
+    if (rc == 0 && job->my_local == 0) {
+        rc = make_shared(job, windows.stride, fds);
         if (rc == 0 && job->n_local > 1) rc = hand_out(job, listener, fds, bootstrap);
-    } else {
+    } else if (rc == 0) {
         rc = fetch(name, fds, n_fds(job), bootstrap->deadline_ns);
     }
-    if (rc == 0) rc = build(job, fds);
+    if (job->device.ops->window_make) rc = rs_windows_exchange(job, bootstrap, rc, &windows);
+    if (rc == 0) rc = build(job, fds, &windows);
+    if (windows.base) job->device.ops->windows_unmap(&windows);
     for (int i = 0; i < FDS_MOST; i++)
         if (fds[i] >= 0) close(fds[i]);
     return rc;
@@ -303,6 +341,7 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
         .heap_nbytes = job->config.heap_nbytes,
         .layout_version = LAYOUT_VERSION,
         .max_teams = (uint32_t)job->config.max_teams,
+        .device = rs_device_offer(&job->config, job->data.nbytes > 0),
     };
     rs_os_cpu_set(mine.cpus);
     struct hello *hellos = calloc((size_t)job->n_pes, sizeof *hellos);
@@ -317,6 +356,7 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
     }
     if (rc == 0) rc = rs_bootstrap_allgather(bootstrap, &mine, sizeof mine, hellos);
     if (rc == 0) rc = agree(job, hellos);
+    if (rc == 0) rc = choose_device(job, hellos);
     if (rc == 0) {
         rc = build_alone(job, listener, hellos[0].nonce, bootstrap);
         rc = exchange_outcome(job, bootstrap, rc);
@@ -349,8 +389,8 @@ int rs_job_create(struct rs_job **job_out, const struct rs_config *config, struc
     rs_heap_make_current(&job->heap);
     rs_signals_install(&job->board);
     rs_log_set_pe(job->my_pe);
-    rs_log(RS_LOG_INFO, "%d PEs by %s, device %s, heap %zu bytes", job->n_pes, job->launcher,
-           job->device.ops->name, job->heap.nbytes);
+    rs_log(RS_LOG_INFO, "%d PEs by %s, device %s %d (%s), heap %zu bytes", job->n_pes, job->launcher,
+           job->device.ops->name, job->device.ordinal, job->device_why, job->heap.nbytes);
     *job_out = job;
     return 0;
 }
@@ -364,6 +404,7 @@ void rs_job_destroy(struct rs_job *job)
         rs_log_set_pe(-1);
     }
     if (job->device.state) job->device.ops->close(&job->device);
+    if (job->device.ops->words_free) job->device.ops->words_free(job->stream_complete);
     rs_contexts_destroy(job->contexts);
     rs_teams_fini(&job->teams);
     rs_counters_fini(&job->retired);

@@ -103,6 +103,27 @@ static inline void rs_step_post(const struct rs_step *step, const void *payload,
     atomic_store_explicit(&line->sequence, step->sequence, memory_order_release);
 }
 
+/* The same with a payload from a member's symmetric memory, which the CPU may not reach. */
+static inline int rs_step_post_from(const struct rs_step *step, const void *source, size_t nbytes)
+{
+    struct rs_device *device = &step->team->job->device;
+    if (RS_UNLIKELY(!device->ops->cpu_reaches_heap && nbytes > 0)) {
+        RS_TRY(rs_device_move(device, rs_step_my_payload(step), source, nbytes));
+        nbytes = 0; /* it is there */
+    }
+    rs_step_post(step, source, nbytes);
+    return 0;
+}
+
+/* Between symmetric memory, lines, and memory of this process. */
+static inline int rs_step_copy(const struct rs_step *step, void *dest, const void *source, size_t nbytes)
+{
+    struct rs_device *device = &step->team->job->device;
+    if (RS_UNLIKELY(!device->ops->cpu_reaches_heap)) return rs_device_move(device, dest, source, nbytes);
+    memmove(dest, source, nbytes);
+    return 0;
+}
+
 static inline int rs_step_await(const struct rs_step *step, int i)
 {
     const struct rs_line *line = rs_step_line(step, i);

@@ -12,6 +12,11 @@
  * work; and a wait for >= e stays satisfied. A word never goes backwards, also not over teams: the sequence
  * of a slot starts where its last team stopped.
  *
+ * On a stream that is being captured in a graph nothing may differ from one replay to the next: there the
+ * words are others, and are raised to 1 and cleared. Phase A: write 1 to my word A on every member, wait until
+ * my words A are 1, clear them; phase B the same with words B. A fast member cannot overrun a slow one: before
+ * it writes A again it needs the slow one's B, which comes after that one has cleared its words A; and so on.
+ *
  * Data are pulled from the members after all have arrived, or reduced share by share into everyone's dest,
  * and a second phase holds everyone until all have done that.
  */
@@ -32,7 +37,7 @@ static uint64_t *flag_word(const struct rs_team *team, int owner, uint64_t e, in
 
 static uint64_t *complete_word(const struct rs_team *team, uint64_t e)
 {
-    return team->flags[team->my_pe] + RS_STREAM_RING * 2 * (size_t)team->n_pes + e % RS_STREAM_RING;
+    return team->job->stream_complete + (size_t)team->slot * RS_STREAM_RING + e % RS_STREAM_RING;
 }
 
 bool rs_stream_all_complete(const struct rs_team *team)
@@ -68,6 +73,10 @@ static int announce_on_stream(void *arg, bool failed)
 static int enqueue_announcement(const struct op *op, void *stream)
 {
     struct rs_device *device = &op->team->job->device;
+    if (!device->ops->call) { /* its members can't tell any more what the last operation in this slot was */
+        announce(op);
+        return 0;
+    }
     struct op *copy = malloc(sizeof *copy);
     if (!copy) return rs_fail(RS_E_NOMEM, "no memory to enqueue a collective of %d PEs", op->team->n_pes);
     *copy = *op;
@@ -156,9 +165,36 @@ static int combine_on_stream(void *arg, bool failed)
 {
     struct combine *c = arg;
     const struct data *data = &c->data;
-    if (!failed) rs_reduce_members(c->team, data->dest, data->source, c->begin, c->end, data->type, data->op);
+    int rc = 0;
+    if (!failed)
+        rc = rs_reduce_members(c->team, data->dest, data->source, c->begin, c->end, data->type, data->op);
     free(c);
-    return 0;
+    return rc;
+}
+
+static void combine_any(int type, int op, void *acc, const void *in, size_t n)
+{
+    rs_reduce_combine((enum rs_type)type, op, acc, in, n);
+}
+
+/* By the device: elements [begin, end). */
+static int enqueue_reduce(const struct rs_team *team, const struct data *data, size_t begin, size_t end,
+                          void *stream)
+{
+    struct rs_device *device = &team->job->device;
+    size_t width = rs_type_nbytes(data->type), n = (size_t)team->n_pes;
+    void **at = malloc(2 * n * sizeof *at);
+    if (!at) return rs_fail(RS_E_NOMEM, "no memory to enqueue a reduction of %d PEs", team->n_pes);
+    for (size_t i = 0; i < n; i++) {
+        const struct rs_route *route = &team->job->routes[team->pes[i]];
+        at[i] = (char *)rs_route_address(route, data->dest) + begin * width;
+        at[n + i] = (char *)rs_route_address(route, data->source) + begin * width;
+    }
+    struct rs_reduction reduction = {at,    (const void *const *)(at + n), team->n_pes, width, end - begin,
+                                     data->type, data->op, combine_any};
+    int rc = device->ops->reduce(device, stream, &reduction);
+    free(at);
+    return rc;
 }
 
 static int enqueue_reduction(const struct rs_team *team, const struct data *data, void *stream)
@@ -166,6 +202,7 @@ static int enqueue_reduction(const struct rs_team *team, const struct data *data
     struct rs_device *device = &team->job->device;
     size_t begin, end, most = COMBINE_NBYTES / rs_type_nbytes(data->type);
     rs_reduce_share(team, data->nbytes, &begin, &end);
+    if (device->ops->reduce) return begin < end ? enqueue_reduce(team, data, begin, end, stream) : 0;
     while (begin < end) {
         size_t n = end - begin < most ? end - begin : most;
         struct combine *c = malloc(sizeof *c);
@@ -175,6 +212,40 @@ static int enqueue_reduction(const struct rs_team *team, const struct data *data
         begin += n;
     }
     return 0;
+}
+
+static int enqueue_data(const struct rs_team *team, const struct data *data, void *stream)
+{
+    return data->kind == REDUCE ? enqueue_reduction(team, data, stream) : enqueue_pulls(team, data, stream);
+}
+
+/* A phase in a graph. */
+static size_t constant_ops(const struct rs_team *team, int phase, struct rs_memop *ops)
+{
+    size_t n = 0, n_pes = (size_t)team->n_pes;
+    size_t first = (RS_STREAM_RING * 2 + (size_t)phase) * n_pes;
+    for (int kind = 0; kind < 3; kind++)
+        for (size_t i = 0; i < n_pes; i++) {
+            if ((int)i == team->my_pe) continue;
+            uint64_t *mine = team->flags[team->my_pe] + first + i;
+            uint64_t *theirs = team->flags[i] + first + (size_t)team->my_pe;
+            ops[n++] = (struct rs_memop){.kind = kind == 1 ? RS_MEMOP_WAIT : RS_MEMOP_WRITE,
+                                         .cmp = ROCSHMEM_CMP_EQ,
+                                         .word = kind == 0 ? theirs : mine,
+                                         .value = kind < 2};
+        }
+    return n;
+}
+
+static int enqueue_captured(const struct rs_team *team, const struct data *data, void *stream,
+                            struct rs_memop *ops)
+{
+    struct rs_device *device = &team->job->device;
+    size_t n = constant_ops(team, 0, ops);
+    if (n > 0) RS_TRY(device->ops->batch(device, stream, ops, n));
+    if (data) RS_TRY(enqueue_data(team, data, stream));
+    n = constant_ops(team, 1, ops);
+    return n > 0 ? device->ops->batch(device, stream, ops, n) : 0;
 }
 
 /* Under the stream lock. */
@@ -199,10 +270,10 @@ static int enqueue_locked(struct rs_team *team, struct op *op, const struct data
     struct rs_memop done = {.kind = RS_MEMOP_WRITE, .word = complete, .value = e};
     if (!data) ops[n++] = done;
     if (n > 0) RS_TRY(device->ops->batch(device, stream, ops, n));
-    *op_given_out = true;
-    RS_TRY(device->ops->call(device, stream, check_on_stream, op));
+    *op_given_out = device->ops->call != NULL;
+    if (*op_given_out) RS_TRY(device->ops->call(device, stream, check_on_stream, op));
     if (!data) return 0;
-    RS_TRY(data->kind == REDUCE ? enqueue_reduction(team, data, stream) : enqueue_pulls(team, data, stream));
+    RS_TRY(enqueue_data(team, data, stream));
     n = phase_ops(team, e, 1, ops);
     ops[n++] = done;
     return device->ops->batch(device, stream, ops, n);
@@ -213,11 +284,11 @@ static int enqueue(struct rs_team *team, const struct rs_signature *signature, c
 {
     struct rs_job *job = team->job;
     if (RS_UNLIKELY(rs_board_is_broken(&job->board))) return rs_board_broken(&job->board);
-    int known =
-        job->device.ops->query(&job->device, stream); /* an unknown stream: before anything is enqueued */
-    if (known < 0) return known;
+    int captured =
+        job->device.ops->probe(&job->device, stream); /* an unknown stream: before anything is enqueued */
+    if (captured < 0) return captured;
     struct rs_memop few[32], *ops = few;
-    size_t most = 2 * (size_t)team->n_pes + 1;
+    size_t most = 3 * (size_t)team->n_pes + 1;
     struct op *op = malloc(sizeof *op);
     if (op && most > sizeof few / sizeof *few) ops = malloc(most * sizeof *ops);
     if (!op || !ops) {
@@ -229,8 +300,10 @@ static int enqueue(struct rs_team *team, const struct rs_signature *signature, c
     pthread_mutex_unlock(&job->teams.lock);
     bool op_given = false;
     pthread_mutex_lock(&team->stream_lock);
-    *op = (struct op){team, ++team->stream_sequence, *signature};
-    int rc = enqueue_locked(team, op, data, stream, ops, &op_given);
+    *op = (struct op){team, team->stream_sequence, *signature};
+    if (!captured) op->e = ++team->stream_sequence;
+    int rc = captured ? enqueue_captured(team, data, stream, ops)
+                      : enqueue_locked(team, op, data, stream, ops, &op_given);
     pthread_mutex_unlock(&team->stream_lock);
     if (!op_given) {
         free(op);

@@ -51,9 +51,8 @@ void rs_teams_fini(struct rs_teams *teams)
 /* The stream flags of a PE for a slot of its own, as mapped here. */
 static uint64_t *flags_of(const struct rs_job *job, int pe, int slot)
 {
-    unsigned char *mine =
-        job->heap.flags + (size_t)slot * rs_stream_flag_words(job->n_pes) * sizeof(uint64_t);
-    return (uint64_t *)(void *)(mine + job->routes[pe].shift);
+    size_t offset = (size_t)slot * rs_stream_flag_words(job->n_pes) * sizeof(uint64_t);
+    return (uint64_t *)(job->heap.flags + offset + (uintptr_t)job->routes[pe].shift);
 }
 
 /* A team without a place in the table. members: world PEs; slots: each member's. */

@@ -3,27 +3,26 @@
  * The transport to every PE whose window is mapped here: its operations are the device's, after one addition.
  * Host-issued small transfers never come here: api/ does them inline where route->cpu says that it may.
  */
-#include <string.h>
-
 #include "base/status.h"
 #include "rocshmem/rocshmem.h"
 #include "transport/transport.h"
 
 static int direct_put(const struct rs_route *route, void *dest, const void *source, size_t nbytes)
 {
-    memmove(rs_route_address(route, dest), source, nbytes); /* to oneself, the ranges may overlap */
-    return 0;
+    return rs_device_move(route->device, rs_route_address(route, dest), source, nbytes);
 }
 
 static int direct_get(const struct rs_route *route, void *dest, const void *source, size_t nbytes)
 {
-    memmove(dest, rs_route_address(route, source), nbytes);
-    return 0;
+    return rs_device_move(route->device, dest, rs_route_address(route, source), nbytes);
 }
 
 static int direct_amo(const struct rs_route *route, enum rs_amo_op op, void *dest, size_t width,
                       uint64_t value, uint64_t cond, uint64_t *old_out)
 {
+    const struct rs_device_ops *device = route->device->ops;
+    if (device->amo)
+        return device->amo(route->device, op, rs_route_address(route, dest), width, value, cond, old_out);
     uint64_t old =
         width == 4 ? rs_amo_on_uint32_t(op, rs_route_address(route, dest), (uint32_t)value, (uint32_t)cond)
                    : rs_amo_on_uint64_t(op, rs_route_address(route, dest), value, cond);

@@ -331,7 +331,7 @@ int fake_vmm_unreserve(uintptr_t ptr, size_t nbytes)
 
 int fake_vmm_map(uintptr_t ptr, size_t nbytes, unsigned long long handle)
 {
-    size_t has;
+    size_t has = 0;
     int fd = handle_fd(handle, &has);
     bool reserved = false;
     pthread_mutex_lock(&lock);

@@ -41,11 +41,23 @@ static struct rs_job *job_create(struct pes *pes, int pe)
     job->watch = (struct rs_watch){.spin_count = 0, .tick = rs_job_tick, .arg = job};
     pthread_mutex_init(&job->buffers_lock, NULL);
     job->device.ops = &rs_device_host;
-    CHECK(job->device.ops->open(&job->device, 0, &job->watch, job->config.inline_nbytes) == 0);
+    struct rs_device_options options = {.inline_nbytes = job->config.inline_nbytes};
+    CHECK(job->device.ops->open(&job->device, 0, &job->watch, &options) == 0);
+    void *words;
+    CHECK(job->device.ops->words_alloc(&job->device, rs_stream_complete_nbytes(pes->max_teams), &words) == 0);
+    job->stream_complete = words;
     CHECK(rs_board_attach(&job->board, pes->board, pes->n, pe, pes->max_teams) == 0);
     struct rs_window *window; /* no ops: the memory is ours */
-    CHECK(rs_window_create(&window, NULL, pes->windows, pes->stride, pes->n) == 0);
-    CHECK(rs_heap_init(&job->heap, window, pe, pes->heap_nbytes, job->board.drops, pes->n, pe) == 0);
+    struct rs_windows windows = {.nbytes = pes->stride,
+                                 .stride = pes->stride,
+                                 .align = RS_WINDOW_ALIGN,
+                                 .n_local = pes->n,
+                                 .my_local = pe,
+                                 .base = calloc((size_t)pes->n, sizeof *windows.base)};
+    CHECK(windows.base);
+    for (int i = 0; i < pes->n; i++) windows.base[i] = (uintptr_t)pes->windows + (size_t)i * pes->stride;
+    CHECK(rs_window_create(&window, NULL, &windows) == 0);
+    CHECK(rs_heap_init(&job->heap, window, pes->heap_nbytes, job->board.drops, pes->n, pe) == 0);
     job->routes = calloc((size_t)pes->n, sizeof *job->routes);
     CHECK(job->routes);
     for (int i = 0; i < pes->n; i++)

@@ -242,10 +242,10 @@ static void drops_wait_for_room_in_the_log(void **state)
 
 static int n_unmapped;
 
-static void count_unmap(void *base, size_t nbytes, int n_local)
+static void count_unmap(struct rs_windows *windows)
 {
-    (void)base;
-    n_unmapped += nbytes == 4096 && n_local == 1;
+    n_unmapped += windows->nbytes == 4096 && windows->n_local == 1;
+    free(windows->base);
 }
 
 static void the_last_hold_unmaps_the_window_after_the_heap_is_gone(void **state)
@@ -258,8 +258,11 @@ static void the_last_hold_unmaps_the_window_after_the_heap_is_gone(void **state)
     struct rs_hold *holds[2];
     void *p;
     n_unmapped = 0;
-    assert_int_equal(rs_window_create(&window, &ops, memory, 4096, 1), 0);
-    assert_int_equal(rs_heap_init(&heap, window, 0, 4096, NULL, 1, 0), 0);
+    struct rs_windows windows = {.nbytes = 4096, .align = 4096, .n_local = 1, .base = malloc(sizeof(uintptr_t))};
+    assert_non_null(windows.base);
+    windows.base[0] = (uintptr_t)memory;
+    assert_int_equal(rs_window_create(&window, &ops, &windows), 0);
+    assert_int_equal(rs_heap_init(&heap, window, 4096, NULL, 1, 0), 0);
     rs_heap_make_current(&heap);
     assert_int_equal(rs_heap_alloc(&heap, 1000, 8, &p), 0);
     for (int i = 0; i < 2; i++) assert_int_equal(rs_hold_create(&heap, p, &holds[i]), 0);

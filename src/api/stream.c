@@ -57,7 +57,11 @@ static int wait_until(struct rs_thread *t, uint64_t *sig_addr, int cmp, uint64_t
     struct rs_job *job = rs_thread_job(t);
     RS_TRY(rs_check_cmp(cmp));
     RS_TRY(rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, job->my_pe));
-    struct rs_memop op = {.kind = RS_MEMOP_WAIT, .cmp = cmp, .word = sig_addr, .value = cmp_value};
+    struct rs_memop op = {.kind = RS_MEMOP_WAIT,
+                          .cmp = cmp,
+                          .exact = job->config.signal_exact,
+                          .word = sig_addr,
+                          .value = cmp_value};
     return job->device.ops->batch(&job->device, stream, &op, 1);
 }
 

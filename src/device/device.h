@@ -25,6 +25,7 @@ enum rs_memop_kind { RS_MEMOP_WRITE, RS_MEMOP_WAIT, RS_MEMOP_ADD };
 struct rs_memop {
     enum rs_memop_kind kind;
     int cmp;
+    bool exact;     /* a wait whose word may be 2^63 or more away from value */
     uint64_t *word; /* 8-byte aligned, reachable by the device */
     uint64_t value;
 };

@@ -167,7 +167,7 @@ int rs_gpu_copy(struct rs_device *dev, void *stream, void *dst, const void *src,
 
 /* How a driver does one: false when it can't, so a kernel must. A driver that compares by the sign of a
  * difference does GE exactly while both are within 2^63 of each other; documented with the API. */
-static bool as_memop(const struct rs_memop *op, union rs_gpu_op *out)
+static bool as_memop(const struct rs_gpu_driver *drv, const struct rs_memop *op, union rs_gpu_op *out)
 {
     memset(out, 0, sizeof *out);
     out->u.address = (uintptr_t)op->word;
@@ -175,6 +175,7 @@ static bool as_memop(const struct rs_memop *op, union rs_gpu_op *out)
     out->u.operation = op->kind == RS_MEMOP_WRITE ? RS_GPU_OP_WRITE64 : RS_GPU_OP_WAIT64;
     if (op->kind == RS_MEMOP_WRITE) return true;
     if (op->kind != RS_MEMOP_WAIT) return false;
+    if (op->exact && !drv->wait_unsigned && op->cmp != ROCSHMEM_CMP_EQ) return false;
     if (op->cmp == ROCSHMEM_CMP_EQ) out->u.flags = RS_GPU_WAIT_EQ;
     if (op->cmp == ROCSHMEM_CMP_GE) out->u.flags = RS_GPU_WAIT_GE;
     if (op->cmp == ROCSHMEM_CMP_GT && op->value < UINT64_MAX) {
@@ -218,7 +219,7 @@ static int batch_entered(struct rs_gpu *gpu, void *stream, const struct rs_memop
     union rs_gpu_op run[BATCH_MOST];
     unsigned n_run = 0;
     for (size_t i = 0; i < n; i++) {
-        bool plain = as_memop(&ops[i], &run[n_run]);
+        bool plain = as_memop(gpu->drv, &ops[i], &run[n_run]);
         n_run += plain;
         if (n_run > 0 && (!plain || n_run == BATCH_MOST)) {
             RS_TRY(push_memops(gpu, stream, run, n_run));

@@ -79,7 +79,7 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
     uint64_t now = rs_os_now_ns();
     if (user && (first || waited_ns % 128000000u < 1000000u))
         write_detail(thread, now - waited_ns); /* now and then anew */
-    RS_TRY(rs_board_look(&job->board, now));
+    if (job->board.vitals) RS_TRY(rs_board_look(&job->board, now)); /* init waits for its device before */
     if (!user) return 0;
     if (thread->awaits) RS_TRY(rs_deadlock_look(job, thread, waited_ns));
     RS_TRY(rs_job_interrupted());

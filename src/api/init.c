@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "base/log.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/mpi.h"
 #include "pgas/collective.h"
 #include "pgas/signals.h"
 
@@ -77,25 +78,20 @@ int rocshmem_init_thread(int required, int *provided)
 
 static int check_attr(unsigned int flags, const rocshmem_init_attr_t *attr)
 {
-    if (flags == ROCSHMEM_INIT_WITH_MPI_COMM)
-        return rs_fail(RS_E_UNSUPPORTED,
-                       "flags ROCSHMEM_INIT_WITH_MPI_COMM: this version takes no communicator; broadcast a "
-                       "unique id over it and pass ROCSHMEM_INIT_WITH_UNIQUEID");
-    if (flags != ROCSHMEM_INIT_WITH_UNIQUEID)
-        return rs_fail(RS_E_ARG, "flags %u is unknown; use ROCSHMEM_INIT_WITH_UNIQUEID (1)", flags);
+    if (flags != ROCSHMEM_INIT_WITH_UNIQUEID && flags != ROCSHMEM_INIT_WITH_MPI_COMM)
+        return rs_fail(
+            RS_E_ARG,
+            "flags %u is unknown; use ROCSHMEM_INIT_WITH_UNIQUEID (1) or ROCSHMEM_INIT_WITH_MPI_COMM (0)",
+            flags);
     if (!attr) return rs_fail(RS_E_ARG, "attr is NULL");
+    if (flags == ROCSHMEM_INIT_WITH_MPI_COMM)
+        return attr->mpi_comm ? 0
+                              : rs_fail(RS_E_ARG, "attr->mpi_comm is NULL; give the address of an MPI_Comm");
     if (attr->nranks < 1) return rs_fail(RS_E_ARG, "nranks %d is not positive", attr->nranks);
     if (attr->rank < 0 || attr->rank >= attr->nranks)
         return rs_fail(RS_E_ARG, "rank %d is out of range; it must be from 0 to %d", attr->rank,
                        attr->nranks - 1);
     return 0;
-}
-
-int rocshmem_init_attr(unsigned int flags, const rocshmem_init_attr_t *attr)
-{
-    int rc = check_attr(flags, attr);
-    if (rc == 0) rc = init(&attr->uid, attr->rank, attr->nranks);
-    return rc == 0 ? 0 : rs_return(__func__);
 }
 
 int rocshmem_set_attr_uniqueid_args(int rank, int nranks, const rocshmem_uniqueid_t *uid,
@@ -115,6 +111,31 @@ static int serve(int loopback_only, rocshmem_uniqueid_t *uid)
     if (!uid) return rs_fail(RS_E_ARG, "uid is NULL");
     RS_TRY(read_config(&config));
     return rs_uid_serve(&config, loopback_only, uid);
+}
+
+static int serve_any(rocshmem_uniqueid_t *uid)
+{
+    return serve(0, uid);
+}
+
+/* The members of a communicator agree on a unique id; the rest is as with one. When this process is in a job, the
+ * others are told, and init says so here. */
+static int init_mpi(const void *comm_address)
+{
+    rocshmem_init_attr_t attr = {.rank = 0, .nranks = 1};
+    int busy = rocshmemx_initialized();
+    int rc = rs_bootstrap_mpi(comm_address, busy, serve_any, &attr);
+    if (rc == 0 || (busy && rc == RS_E_BOOTSTRAP)) rc = init(&attr.uid, attr.rank, attr.nranks);
+    return rc;
+}
+
+int rocshmem_init_attr(unsigned int flags, const rocshmem_init_attr_t *attr)
+{
+    int rc = check_attr(flags, attr);
+    if (rc == 0)
+        rc = flags == ROCSHMEM_INIT_WITH_MPI_COMM ? init_mpi(attr->mpi_comm)
+                                                  : init(&attr->uid, attr->rank, attr->nranks);
+    return rc == 0 ? 0 : rs_return(__func__);
 }
 
 int rocshmem_get_uniqueid(rocshmem_uniqueid_t *uid)

@@ -76,7 +76,7 @@ def all_keys(ours: Side, peer: Side | None) -> list[Key]:
 def measure_sides(
     install: Install, n_pes: int, runs: int, options: list[str], ops: str | None
 ) -> tuple[Side, Side | None, int]:
-    """Run both sides by turns, so that a change of the machine's mood meets both. The last: how many runs there were."""
+    """Run both sides by turns, so that a change of the machine's mood meets both; and how many runs there were."""
     start = time.monotonic()
     ours_program, peer_program = common.build_shmem_bench(install)
     ours = Side([*common.rocshmem_run(install, n_pes), ours_program])

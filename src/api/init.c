@@ -37,7 +37,7 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
     RS_TRY(uid ? rs_bootstrap_uid(&bootstrap, &config, uid, rank, nranks)
                : rs_bootstrap_env(&bootstrap, &config));
     int rc = rs_job_create(&job, &config, &bootstrap, uid);
-    rs_bootstrap_close(&bootstrap);
+    rs_bootstrap_close(&bootstrap, rc == 0);
     if (rc == 0) {
         rc = rs_thread_attach(job);
         if (rc < 0) {

@@ -198,3 +198,7 @@ ROCSHMEM_API int rocshmemx_serve_lost(const rocshmem_uniqueid_t *uid, int pe, co
 } // namespace rocshmem
 #endif
 #endif
+
+#if defined(__cplusplus) && !defined(ROCSHMEM_HPP_READS_IT)
+using namespace rocshmem;
+#endif

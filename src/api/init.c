@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "base/log.h"
@@ -21,6 +22,15 @@ static int read_config(struct rs_config *config)
     return rs_log_configure(config->debug_level);
 }
 
+/* What OpenSHMEM's SHMEM_INFO and SHMEM_VERSION ask for. A closed standard output is no reason to fail. */
+static void introduce(const struct rs_config *config)
+{
+    const char *what = rs_config_is_on(config->print_info)      ? "all"
+                       : rs_config_is_on(config->print_version) ? "version"
+                                                                : NULL;
+    if (what) (void)rocshmemx_print_info(STDOUT_FILENO, what);
+}
+
 /* uid NULL: the environment's job. Under init_lock. */
 static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
 {
@@ -33,6 +43,10 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
     RS_TRY(read_config(&config));
     rs_log(RS_LOG_VERSION, "rocshmem %s, OpenSHMEM %d.%d names", rocshmemx_version(), ROCSHMEM_MAJOR_VERSION,
            ROCSHMEM_MINOR_VERSION);
+    if (uid)
+        rs_log(RS_LOG_API, "rocshmem_init_attr(unique id, rank %d, nranks %d)", rank, nranks);
+    else
+        rs_log(RS_LOG_API, "rocshmem_init()");
     rs_bootstrap_set_hook(rs_job_interrupted);
     RS_TRY(uid ? rs_bootstrap_uid(&bootstrap, &config, uid, rank, nranks)
                : rs_bootstrap_env(&bootstrap, &config));
@@ -45,6 +59,7 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
         } else {
             rs_note_leave(rs_self->note, RS_CALL_INIT);
             atomic_store_explicit(&rs_job_current, job, memory_order_release);
+            if (job->my_pe == 0) introduce(&config);
         }
     }
     if (rc < 0) rs_uid_stop(uid);

@@ -25,7 +25,7 @@ struct collective_type {
 };
 
 /* Room for the largest test: n elements of and for each of 8 PEs, with strides. */
-enum { MOST_ELEMENTS = 8 * 3 * 70, COLLECTIVE_NBYTES = MOST_ELEMENTS * 16 };
+enum { MOST_ELEMENTS = 8 * 3 * 70 + 1, COLLECTIVE_NBYTES = MOST_ELEMENTS * 16 };
 
 struct buffers {
     void *dest, *source; /* symmetric, COLLECTIVE_NBYTES each */

@@ -63,6 +63,10 @@ static void invalid_handles(void)
     CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, n_pes, SHMEM_TEAM_WORLD) < 0);
     CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, -1, SHMEM_TEAM_WORLD) < 0);
     shmem_team_destroy(SHMEM_TEAM_INVALID); /* does nothing */
+    shmem_team_config_t config = {.num_contexts = -7};
+    CHECK(shmem_team_get_config(SHMEM_TEAM_INVALID, SHMEM_TEAM_NUM_CONTEXTS, &config) != 0);
+    CHECK_EQ(config.num_contexts, -7);
+    CHECK_EQ(shmem_team_get_config(SHMEM_TEAM_WORLD, 0, NULL), 0);
     CHECK(shmem_team_split_strided(SHMEM_TEAM_INVALID, 0, 1, 1, NULL, 0, &team) != 0);
     CHECK(team == SHMEM_TEAM_INVALID);
     team = SHMEM_TEAM_WORLD;

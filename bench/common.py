@@ -110,6 +110,7 @@ def find_install(library: str | None = None, launcher: str | None = None) -> Ins
         [Path(library)]
         if library
         else [
+            *(sorted(Path(launcher).parent.parent.glob("lib*/librocshmem.so.*")) if launcher else ()),
             *sorted(venv.glob("lib*/python*/site-packages/rocshmem4py/lib/librocshmem.so.*")),
             *sorted((ROOT / "build").glob("**/librocshmem.so.*")),
         ]

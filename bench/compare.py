@@ -29,6 +29,7 @@ from common import BenchError, Install, Row, Table, log
 from sides import Key, Side, key_of, parse
 
 RUN_LIMIT_S = 120  # a run of all rows takes a few seconds
+BUDGET_S = 110  # no further run of one number of PEs is begun after it: `make bench` should end within six minutes
 
 LAYER_GOAL_NS = 2
 SLOW_RATIO = 0.9  # rows of ours above this share of the peer's time are named below the table
@@ -74,19 +75,23 @@ def all_keys(ours: Side, peer: Side | None) -> list[Key]:
 
 def measure_sides(
     install: Install, n_pes: int, runs: int, options: list[str], ops: str | None
-) -> tuple[Side, Side | None]:
-    """Run both sides by turns, so that a change of the machine's mood meets both."""
+) -> tuple[Side, Side | None, int]:
+    """Run both sides by turns, so that a change of the machine's mood meets both; and how many runs there were."""
+    start = time.monotonic()
     ours_program, peer_program = common.build_shmem_bench(install)
     ours = Side([*common.rocshmem_run(install, n_pes), ours_program])
     peer = Side([*common.oshrun(n_pes), peer_program]) if peer_program else None
     ops = ops or (rows.crowd_ops() if n_pes > rows.ALL_ROWS_UP_TO else None)
     args = [*options, *(["--ops", ops] if ops else [])]
     for i in range(runs):
+        if time.monotonic() - start > BUDGET_S:
+            log(f"out of time: {i} runs instead of {runs}")
+            return ours, peer, i
         log(f"C, {n_pes} PEs, run {i + 1} of {runs}")
         for side in (ours, peer) if i % 2 == 0 else (peer, ours):
             if side:
                 side.measure(args, RUN_LIMIT_S)
-    return ours, peer
+    return ours, peer, runs
 
 
 def slow_rows(table: Table) -> str:
@@ -99,11 +104,11 @@ def slow_rows(table: Table) -> str:
 
 def compare_c(install: Install, pes: list[int], runs: int, options: list[str], ops: str | None, report: Report) -> None:
     for n_pes in pes:
-        ours, peer = measure_sides(install, n_pes, runs, options, ops)
+        ours, peer, done = measure_sides(install, n_pes, runs, options, ops)
         aims = rows.aims_for(n_pes)
         table = Table(f"C, {n_pes} PEs", "OSHMEM")
         table.rows = [make_row(key, aims.get(key), ours, peer) for key in all_keys(ours, peer)]
-        table.notes.append(f"Medians of {runs} runs of each side, by turns; the spread is that of the runs' medians.")
+        table.notes.append(f"Medians of {done} runs of each side, by turns; the spread is that of the runs' medians.")
         if common.has_core_each(n_pes):
             table.notes.append("Each PE keeps to a core of its own, on both sides.")
         table.notes.append(

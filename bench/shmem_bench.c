@@ -26,7 +26,7 @@ enum { PES_MAX = 64, ARENA_MIN = 1 << 20 };
 static int me, n_pes, peer;
 static char *source, *dest, *plain;
 static uint64_t *signal_word;
-static long *word, *lock_word, *shared_word;
+static long *word, *lock_word, *locked_count, *shared_word;
 static double *shared_times;
 
 static void fail(const char *what)
@@ -197,15 +197,19 @@ static uint64_t long_fetch_add(size_t nbytes, long n)
 
 LOOP(set_clear_lock, shmem_set_lock(lock_word); shmem_clear_lock(lock_word))
 
-/* Every PE adds to one counter without an atomic, under the lock: it must lose no count. */
+/* Every PE adds to one counter on PE 0, without an atomic, under the lock: it must lose no count. */
 static uint64_t contended_lock(size_t nbytes, long n)
 {
+    static long total;
     (void)nbytes;
     for (long i = 0; i < n; i++) {
         shmem_set_lock(lock_word);
-        shmem_long_p(shared_word, shmem_long_g(shared_word, 0) + 1, 0);
+        shmem_long_p(locked_count, shmem_long_g(locked_count, 0) + 1, 0);
         shmem_clear_lock(lock_word);
     }
+    total += n * n_pes;
+    shmem_barrier_all();
+    if (shmem_long_g(locked_count, 0) != total) fail("the lock lost counts");
     return 0;
 }
 
@@ -400,6 +404,7 @@ static void open_arena(const struct choice *choice)
     signal_word = allocate(sizeof(uint64_t));
     word = allocate(sizeof(long));
     lock_word = allocate(sizeof(long));
+    locked_count = allocate(sizeof(long));
     shared_word = allocate(sizeof(long));
     shared_times = allocate(PES_MAX * sizeof(double));
     if (!bench_work_arrays(most)) fail("could not allocate work arrays");

@@ -82,8 +82,16 @@ def what_went_wrong(status: int, errors: str) -> str:
         return said[1]
     killed = re.search(r"\bsignal (\d+)|\b(SIG[A-Z]{3,4})\b", errors)
     if killed:
-        return f"crashed ({killed[2] or signal.Signals(int(killed[1])).name})"
-    return f"exit status {status}"
+        return f"crashed ({killed[2] or signal_name(int(killed[1]))})"
+    number = -status if status < 0 else status - 128  # as the system, or as a shell says it
+    return f"crashed ({signal_name(number)})" if number > 0 else f"exit status {status}"
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 @dataclass
@@ -108,8 +116,9 @@ class Side:
             if not verdict:
                 return
             log(f"{Path(self.launch[-1]).name}, {pending}: {verdict}")
+            again = pending in self.broken
             self.broken.setdefault(pending, verdict)
-            if pending == "init:0" or len(self.broken) > BROKEN_MAX:
+            if (pending == "init:0" and again) or len(self.broken) > BROKEN_MAX:
                 self.given_up = f"given up after {pending}: {verdict}"
             if pending in OUTSIDE:
                 return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # What the wheel holds beside python/rocshmem4py: the extension with its stubs at top level, the library, the headers and
-# the tools inside the package, and the tools once more in the environment's scripts folder: real programs, because a
-# launcher that first starts a Python costs ten times what the job costs.
+# the tools inside the package (install.cmake), and the tools once more in the environment's scripts folder: real programs,
+# because a launcher that first starts a Python costs ten times what the job costs.
 if(TARGET _rocshmem4py)
     install(TARGETS _rocshmem4py LIBRARY DESTINATION .)
     file(GLOB stubs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bindings/cpython/*.pyi)
@@ -18,8 +18,3 @@ set_target_properties(rocshmem PROPERTIES VERSION 0)
 install(TARGETS rocshmem LIBRARY DESTINATION rocshmem4py/lib NAMELINK_SKIP)
 file(WRITE ${CMAKE_BINARY_DIR}/librocshmem.so.ld "INPUT(librocshmem.so.0)\n")
 install(FILES ${CMAKE_BINARY_DIR}/librocshmem.so.ld DESTINATION rocshmem4py/lib RENAME librocshmem.so)
-install(FILES ${public_headers} DESTINATION rocshmem4py/include/rocshmem)
-if(tools)
-    install(TARGETS ${tools} RUNTIME DESTINATION rocshmem4py/bin)
-    install(TARGETS ${tools} RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR})
-endif()

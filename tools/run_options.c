@@ -23,7 +23,10 @@ enum {
     OPT_BIND,
     OPT_NO_BIND,
     OPT_VERSION,
-    OPT_PREFIX
+    OPT_PREFIX,
+    OPT_BIND_TO,
+    OPT_NOTHING,
+    OPT_NOTHING_WITH_VALUE
 };
 
 static const struct option long_options[] = {
@@ -40,25 +43,33 @@ static const struct option long_options[] = {
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, OPT_VERSION},
     {"help", no_argument, NULL, 'h'},
+    /* mpirun's, so that scripts for it work */
+    {"bind-to", required_argument, NULL, OPT_BIND_TO},
+    {"oversubscribe", no_argument, NULL, OPT_NOTHING},
+    {"allow-run-as-root", no_argument, NULL, OPT_NOTHING},
+    {"map-by", required_argument, NULL, OPT_NOTHING_WITH_VALUE},
     {NULL, 0, NULL, 0},
 };
 
 static const char help[] =
-    "usage: rocshmem-run -n N [options] program [arguments]\n"
+    "usage: rocshmem-run -n N [options] program [arguments]      oshrun is the same program\n"
     "\n"
     "Start N PEs of a job on this host and wait for them.\n"
     "\n"
-    "  -n, --np N           number of PEs, 1 to 32768; more than there are cores is fine (default: 1)\n"
+    "  -n, -np, --np N      number of PEs, 1 to 32768; more than there are cores is fine (default: 1)\n"
     "      --prefix         begin every line of output with [pe]; lines are never mixed\n"
     "      --timeout SEC    after this long: print the state of all PEs, end them, exit with 124\n"
     "      --grace SEC      when a PE failed, how long the others may take to end by themselves (default: "
     "5)\n"
     "      --env NAME=VALUE set a variable for the PEs; may be repeated\n"
+    "  -x NAME[=VALUE]      the same; without a value it changes nothing: PEs inherit all variables\n"
     "      --heap SIZE      symmetric heap of each PE, suffixes K M G T (sets ROCSHMEM_HEAP_SIZE)\n"
     "      --chdir DIR      run the program in this directory\n"
     "      --bind           pin PEs to cores also when there are more PEs than cores (round robin);\n"
     "                       by default each PE gets an equal share of the cores when there is one for each\n"
     "      --no-bind        pin nothing\n"
+    "      --bind-to WHAT   core, hwthread: as --bind; none: as --no-bind\n"
+    "      --oversubscribe, --allow-run-as-root, --map-by WHAT    accepted, and change nothing\n"
     "  -q, --quiet          do not say why a job failed\n"
     "  -v, --verbose        say which process is which PE, and how each ended\n"
     "      --version        print the version, and end\n"
@@ -119,9 +130,17 @@ static int take_seconds(const char *what, const char *text, bool zero_is_fine, u
 static int take_env(struct run_options *options, const char *text)
 {
     const char *equals = strchr(text, '=');
-    if (!equals || equals == text) return mistake("--env", text, "is not NAME=VALUE");
+    if (!equals || equals == text) return mistake("variable", text, "is not NAME=VALUE");
     options->env[options->n_env++] = text;
     return -1;
+}
+
+static int take_binding(struct run_options *options, const char *text)
+{
+    options->bind = strcmp(text, "core") == 0 || strcmp(text, "hwthread") == 0;
+    options->no_bind = strcmp(text, "none") == 0;
+    return options->bind || options->no_bind ? -1
+                                             : mistake("--bind-to", text, "is not core, hwthread or none");
 }
 
 static int take(struct run_options *options, int letter, const char *value)
@@ -152,6 +171,13 @@ static int take(struct run_options *options, int letter, const char *value)
         return take_seconds("--grace", value, true, &options->grace_ns);
     case OPT_ENV:
         return take_env(options, value);
+    case 'x':
+        return strchr(value, '=') ? take_env(options, value) : -1;
+    case OPT_BIND_TO:
+        return take_binding(options, value);
+    case OPT_NOTHING:
+    case OPT_NOTHING_WITH_VALUE:
+        return -1;
     case OPT_HEAP:
         if (*value == '\0') return mistake("--heap", value, "is not a size");
         options->heap = value;
@@ -174,11 +200,15 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
     opterr = 0; /* one form for all messages: ours */
     for (;;) {
         int at = optind;
-        int letter = getopt_long(argc, argv, "+:n:qvh", long_options, NULL);
+        int letter = getopt_long(argc, argv, "+:n:x:qvh", long_options, NULL);
         if (letter == -1) break;
         const char *word = at < argc ? argv[at] : "";
         if (letter == ':') return mistake("option", word, "needs a value");
         if (letter == '?') return mistake("option", word, "is unknown, ambiguous, or takes no value");
+        if (letter == 'n' && strcmp(word, "-np") == 0) { /* getopt takes the p for the value */
+            if (optind >= argc) return mistake("option", word, "needs a value");
+            optarg = argv[optind++];
+        }
         int status = take(options, letter, optarg);
         if (status >= 0) return status;
     }

@@ -171,7 +171,7 @@ ROCSHMEM_API void rocshmem_fence(void);
 /** Complete the default context's host-issued operations, nbi included: they are visible everywhere. Local,
  * blocking. Errors: STATE. Source: OpenSHMEM 1.5, Memory Ordering. Since 0.1. */
 ROCSHMEM_API void rocshmem_quiet(void);
-/** The same two on a context. Source: OpenSHMEM 1.5, Memory Ordering. Since 0.1. */
+/** The same two on a context. ROCSHMEM_CTX_INVALID is a no-op. Source: OpenSHMEM 1.5, Memory Ordering. Since 0.1. */
 ROCSHMEM_API void rocshmem_ctx_fence(rocshmem_ctx_t ctx);
 ROCSHMEM_API void rocshmem_ctx_quiet(rocshmem_ctx_t ctx);
 

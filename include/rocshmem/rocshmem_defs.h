@@ -45,7 +45,7 @@ enum rocshmem_cmps {
     ROCSHMEM_CMP_LE = 5
 };
 
-typedef enum {
+typedef enum ROCSHMEM_OP {
     ROCSHMEM_SUM = 0,
     ROCSHMEM_MAX = 1,
     ROCSHMEM_MIN = 2,

@@ -178,7 +178,7 @@ ROCSHMEM_API int rocshmemx_get_stats(int pe, rocshmemx_stats_t *stats_out);
 ROCSHMEM_API int rocshmemx_dump_state(int fd);
 
 /** Print facts about this library and machine (versions, devices, transports, launcher, variables) to a
- * descriptor. what  NULL or "all"; "environment" (docs/environment.md); "support" (docs/support.md) Allowed
+ * descriptor. what  NULL or "all"; "version"; "environment" (docs/environment.md); "support" (docs/support.md) Allowed
  * before init. 0 or ARG. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_print_info(int fd, const char *what);
 
@@ -197,4 +197,8 @@ ROCSHMEM_API int rocshmemx_serve_lost(const rocshmem_uniqueid_t *uid, int pe, co
 }
 } // namespace rocshmem
 #endif
+#endif
+
+#if defined(__cplusplus) && !defined(ROCSHMEM_HPP_READS_IT)
+using namespace rocshmem;
 #endif

@@ -31,7 +31,7 @@ static const char *form_of(const struct rs_config_row *row)
 {
     switch (row->kind) {
     case RS_SIZE:
-        return "size: bytes, or with a suffix K M G T";
+        return "size: bytes, or with a suffix K M G T, as 1.5G";
     case RS_COUNT:
         return "count: a whole number";
     case RS_TIME:
@@ -62,6 +62,15 @@ static void environment_page(FILE *page)
         fprintf(page, "| `%s` | %s | %s%s%s | %s | %s |\n", row.variable, form_of(&row),
                 row.dflt[0] ? "`" : "", row.dflt, row.dflt[0] ? "`" : "", row.unit, row.text);
     }
+    const char *row = NULL, *alias;
+    fputs("\n## OpenSHMEM's names\n\n"
+          "For `oshrun` and for scripts of other OpenSHMEM libraries. Where both are set, the variable above "
+          "wins.\n\n"
+          "| variable | is |\n"
+          "|---|---|\n",
+          page);
+    for (int i = 0; (alias = rs_config_alias(i, &row)) != NULL; i++)
+        fprintf(page, "| `%s` | `%s` |\n", alias, row);
     fputs("\n## Accepted, without an effect\n\n"
           "Variables of upstream that mean nothing here. Setting one is no error; at level INFO a line says "
           "what follows.\n\n"
@@ -116,20 +125,26 @@ static void values(FILE *page)
     for (int i = 0; i < rs_config_rows(); i++) {
         struct rs_config_row row;
         rs_config_row(i, &row);
-        const char *value = getenv(row.variable);
-        bool set = value && value[0];
-        fprintf(page, "  %-34s %s%s\n", row.variable, set ? value : row.dflt, set ? "  (environment)" : "");
+        const char *name, *value = rs_config_getenv(row.variable, &name);
+        bool alias = value && strcmp(name, row.variable) != 0;
+        fprintf(page, "  %-34s %s%s%s%s%s\n", row.variable, value ? value : row.dflt,
+                value ? "  (environment" : "", alias ? ", " : "", alias ? name : "", value ? ")" : "");
     }
     const char *text = NULL, *name;
     for (int i = 0; (name = rs_config_foreign(i, &text)) != NULL; i++)
         if (getenv(name)) fprintf(page, "  %-34s %s  (ignored: %s)\n", name, getenv(name), text);
 }
 
+static void version_line(FILE *page)
+{
+    fprintf(page, "version      %s, after OpenSHMEM %d.%d\n", rocshmemx_version(), ROCSHMEM_MAJOR_VERSION,
+            ROCSHMEM_MINOR_VERSION);
+}
+
 static void all_page(FILE *page, const struct rs_config *config)
 {
     struct utsname machine;
-    fprintf(page, "version      %s, after OpenSHMEM %d.%d\n", rocshmemx_version(), ROCSHMEM_MAJOR_VERSION,
-            ROCSHMEM_MINOR_VERSION);
+    version_line(page);
     if (uname(&machine) == 0)
         fprintf(page, "machine      %s, Linux %s, %d cores for this process\n", machine.machine,
                 machine.release, rs_os_cpus());
@@ -160,15 +175,19 @@ static int write_all(int fd, const char *text, size_t nbytes)
 int rs_info_print(int fd, const char *what, const struct rs_config *config)
 {
     bool all = !what || strcmp(what, "all") == 0;
+    bool version = what && strcmp(what, "version") == 0;
     bool environment = what && strcmp(what, "environment") == 0;
-    if (!all && !environment && strcmp(what, "support") != 0)
-        return rs_fail(RS_E_ARG, "what is \"%.100s\"; give \"all\", \"environment\" or \"support\"", what);
+    if (!all && !version && !environment && strcmp(what, "support") != 0)
+        return rs_fail(RS_E_ARG,
+                       "what is \"%.100s\"; give \"all\", \"version\", \"environment\" or \"support\"", what);
     char *text = NULL;
     size_t nbytes = 0;
     FILE *page = open_memstream(&text, &nbytes);
     if (!page) return rs_fail(RS_E_NOMEM, "no memory for a page of text");
     if (all)
         all_page(page, config);
+    else if (version)
+        version_line(page);
     else if (environment)
         environment_page(page);
     else

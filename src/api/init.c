@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "base/log.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/mpi.h"
 #include "pgas/collective.h"
 #include "pgas/signals.h"
 
@@ -18,6 +20,15 @@ static int read_config(struct rs_config *config)
 {
     RS_TRY(rs_config_read(config));
     return rs_log_configure(config->debug_level);
+}
+
+/* What OpenSHMEM's SHMEM_INFO and SHMEM_VERSION ask for. A closed standard output is no reason to fail. */
+static void introduce(const struct rs_config *config)
+{
+    const char *what = rs_config_is_on(config->print_info)      ? "all"
+                       : rs_config_is_on(config->print_version) ? "version"
+                                                                : NULL;
+    if (what) (void)rocshmemx_print_info(STDOUT_FILENO, what);
 }
 
 /* uid NULL: the environment's job. Under init_lock. */
@@ -32,11 +43,15 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
     RS_TRY(read_config(&config));
     rs_log(RS_LOG_VERSION, "rocshmem %s, OpenSHMEM %d.%d names", rocshmemx_version(), ROCSHMEM_MAJOR_VERSION,
            ROCSHMEM_MINOR_VERSION);
+    if (uid)
+        rs_log(RS_LOG_API, "rocshmem_init_attr(unique id, rank %d, nranks %d)", rank, nranks);
+    else
+        rs_log(RS_LOG_API, "rocshmem_init()");
     rs_bootstrap_set_hook(rs_job_interrupted);
     RS_TRY(uid ? rs_bootstrap_uid(&bootstrap, &config, uid, rank, nranks)
                : rs_bootstrap_env(&bootstrap, &config));
     int rc = rs_job_create(&job, &config, &bootstrap, uid);
-    rs_bootstrap_close(&bootstrap);
+    rs_bootstrap_close(&bootstrap, rc == 0);
     if (rc == 0) {
         rc = rs_thread_attach(job);
         if (rc < 0) {
@@ -44,6 +59,7 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
         } else {
             rs_note_leave(rs_self->note, RS_CALL_INIT);
             atomic_store_explicit(&rs_job_current, job, memory_order_release);
+            if (job->my_pe == 0) introduce(&config);
         }
     }
     if (rc < 0) rs_uid_stop(uid);
@@ -77,25 +93,20 @@ int rocshmem_init_thread(int required, int *provided)
 
 static int check_attr(unsigned int flags, const rocshmem_init_attr_t *attr)
 {
-    if (flags == ROCSHMEM_INIT_WITH_MPI_COMM)
-        return rs_fail(RS_E_UNSUPPORTED,
-                       "flags ROCSHMEM_INIT_WITH_MPI_COMM: this version takes no communicator; broadcast a "
-                       "unique id over it and pass ROCSHMEM_INIT_WITH_UNIQUEID");
-    if (flags != ROCSHMEM_INIT_WITH_UNIQUEID)
-        return rs_fail(RS_E_ARG, "flags %u is unknown; use ROCSHMEM_INIT_WITH_UNIQUEID (1)", flags);
+    if (flags != ROCSHMEM_INIT_WITH_UNIQUEID && flags != ROCSHMEM_INIT_WITH_MPI_COMM)
+        return rs_fail(
+            RS_E_ARG,
+            "flags %u is unknown; use ROCSHMEM_INIT_WITH_UNIQUEID (1) or ROCSHMEM_INIT_WITH_MPI_COMM (0)",
+            flags);
     if (!attr) return rs_fail(RS_E_ARG, "attr is NULL");
+    if (flags == ROCSHMEM_INIT_WITH_MPI_COMM)
+        return attr->mpi_comm ? 0
+                              : rs_fail(RS_E_ARG, "attr->mpi_comm is NULL; give the address of an MPI_Comm");
     if (attr->nranks < 1) return rs_fail(RS_E_ARG, "nranks %d is not positive", attr->nranks);
     if (attr->rank < 0 || attr->rank >= attr->nranks)
         return rs_fail(RS_E_ARG, "rank %d is out of range; it must be from 0 to %d", attr->rank,
                        attr->nranks - 1);
     return 0;
-}
-
-int rocshmem_init_attr(unsigned int flags, const rocshmem_init_attr_t *attr)
-{
-    int rc = check_attr(flags, attr);
-    if (rc == 0) rc = init(&attr->uid, attr->rank, attr->nranks);
-    return rc == 0 ? 0 : rs_return(__func__);
 }
 
 int rocshmem_set_attr_uniqueid_args(int rank, int nranks, const rocshmem_uniqueid_t *uid,
@@ -115,6 +126,31 @@ static int serve(int loopback_only, rocshmem_uniqueid_t *uid)
     if (!uid) return rs_fail(RS_E_ARG, "uid is NULL");
     RS_TRY(read_config(&config));
     return rs_uid_serve(&config, loopback_only, uid);
+}
+
+static int serve_any(rocshmem_uniqueid_t *uid)
+{
+    return serve(0, uid);
+}
+
+/* The members of a communicator agree on a unique id; the rest is as with one. When this process is in a job, the
+ * others are told, and init says so here. */
+static int init_mpi(const void *comm_address)
+{
+    rocshmem_init_attr_t attr = {.rank = 0, .nranks = 1};
+    int busy = rocshmemx_initialized();
+    int rc = rs_bootstrap_mpi(comm_address, busy, serve_any, &attr);
+    if (rc == 0 || (busy && rc == RS_E_BOOTSTRAP)) rc = init(&attr.uid, attr.rank, attr.nranks);
+    return rc;
+}
+
+int rocshmem_init_attr(unsigned int flags, const rocshmem_init_attr_t *attr)
+{
+    int rc = check_attr(flags, attr);
+    if (rc == 0)
+        rc = flags == ROCSHMEM_INIT_WITH_MPI_COMM ? init_mpi(attr->mpi_comm)
+                                                  : init(&attr->uid, attr->rank, attr->nranks);
+    return rc == 0 ? 0 : rs_return(__func__);
 }
 
 int rocshmem_get_uniqueid(rocshmem_uniqueid_t *uid)

@@ -16,7 +16,7 @@ static void *allocate(const char *function, uint32_t call, enum rs_kind kind, si
         return NULL;
     }
     struct rs_job *job = rs_thread_job(t);
-    struct rs_signature signature = {call, kind, RS_TEAM_ID_WORLD, {size, align, 0}};
+    struct rs_signature signature = {call, kind, RS_TEAM_ID_WORLD, {size, align, 0}, 0};
     int rc = rs_job_settle(job, &signature); /* all have entered, and dropped blocks are free */
     if (rc == 0) rc = rs_heap_alloc(&job->heap, size, align, &ptr);
     if (rc == 0 && kind == RS_KIND_CALLOC) {
@@ -80,7 +80,7 @@ void rocshmem_free(void *ptr)
     uint64_t offset;
     int rc = rs_heap_free(&job->heap, ptr, &offset);
     if (rc == 0) {
-        struct rs_signature signature = {RS_CALL_FREE, RS_KIND_FREE, RS_TEAM_ID_WORLD, {offset, 0, 0}};
+        struct rs_signature signature = {RS_CALL_FREE, RS_KIND_FREE, RS_TEAM_ID_WORLD, {offset, 0, 0}, 0};
         rc = rs_job_settle(job, &signature);
     }
     rs_leave(t, RS_CALL_FREE);

@@ -146,7 +146,7 @@ static int alltoall(struct rs_thread *t, rocshmem_team_t handle, void *dest, con
                  ? rs_fail(RS_E_ARG, "bytes_per_pe %zu times %d PEs overflows", bytes_per_pe, team->n_pes)
                  : rs_check_ranges(t, job, dest, whole, source, whole, false);
     struct rs_signature signature = {
-        RS_CALL_ALLTOALLMEM_ON_STREAM, RS_KIND_ALLTOALL, team->id, {bytes_per_pe, 0, 0}};
+        RS_CALL_ALLTOALLMEM_ON_STREAM, RS_KIND_ALLTOALL, team->id, {bytes_per_pe, 0, 0}, 1};
     if (rc == 0) rc = rs_stream_alltoall(team, &signature, dest, source, bytes_per_pe, stream);
     rs_team_put(team);
     return rc;
@@ -163,7 +163,7 @@ static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, co
                  ? rs_bad_pe(job, "pe_root", pe_root, team->n_pes)
                  : rs_check_ranges(t, job, dest, nbytes, source, nbytes, true);
     struct rs_signature signature = {
-        RS_CALL_BROADCASTMEM_ON_STREAM, RS_KIND_BROADCAST, team->id, {nbytes, (uint64_t)pe_root, 0}};
+        RS_CALL_BROADCASTMEM_ON_STREAM, RS_KIND_BROADCAST, team->id, {nbytes, (uint64_t)pe_root, 0}, 1};
     if (rc == 0) rc = rs_stream_broadcast(team, &signature, dest, source, nbytes, pe_root, stream);
     rs_team_put(team);
     return rc;

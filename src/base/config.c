@@ -28,7 +28,17 @@ static const struct { const char *variable, *text; } foreign[] = {RS_CONFIG_FORE
 #undef ROW_
 /* clang-format on */
 
-enum { N_ROWS = sizeof(rows) / sizeof(rows[0]), N_FOREIGN = sizeof(foreign) / sizeof(foreign[0]) };
+#define ROW_(variable, row) {variable, row},
+static const struct {
+    const char *variable, *row;
+} aliases[] = {RS_CONFIG_ALIASES(ROW_)};
+#undef ROW_
+
+enum {
+    N_ROWS = sizeof(rows) / sizeof(rows[0]),
+    N_FOREIGN = sizeof(foreign) / sizeof(foreign[0]),
+    N_ALIASES = sizeof(aliases) / sizeof(aliases[0])
+};
 
 /* ---- parsers ---- */
 
@@ -63,15 +73,39 @@ static int take_suffix(const char *text, const char *const *words, int n)
     return -1;
 }
 
+/* A decimal number at *text, as whole + fraction / scale; digits beyond 1 / scale_max are dropped. */
+static bool take_fraction(const char **text, uint64_t scale_max, uint64_t *whole, uint64_t *fraction,
+                          uint64_t *scale)
+{
+    const char *c = *text;
+    *whole = *fraction = 0;
+    *scale = 1;
+    bool digits = take_digits(&c, whole);
+    if (!digits && *c != '.') return false;
+    if (*c == '.') {
+        c++;
+        if (!digits && (*c < '0' || *c > '9')) return false;
+        for (; *c >= '0' && *c <= '9'; c++) {
+            if (*scale >= scale_max) continue;
+            *fraction = *fraction * 10 + (uint64_t)(*c - '0');
+            *scale *= 10;
+        }
+    }
+    *text = c;
+    return true;
+}
+
 static bool parse_size(const char *text, uint64_t *out)
 {
     static const char *const words[] = {
         "",  "K",  "M",  "G",  "T", /* the index modulo 5 is the power of 1024 */
         "B", "KB", "MB", "GB", "TB", "B", "KiB", "MiB", "GiB", "TiB"};
-    uint64_t value;
-    if (!take_digits(&text, &value)) return false;
+    uint64_t whole, fraction, scale, value;
+    if (!take_fraction(&text, 1000000, &whole, &fraction, &scale)) return false;
     int word = take_suffix(text, words, sizeof(words) / sizeof(words[0]));
-    return word >= 0 && !__builtin_mul_overflow(value, (uint64_t)1 << (word % 5 * 10), out);
+    uint64_t unit = word >= 0 ? (uint64_t)1 << (word % 5 * 10) : 0; /* fraction * unit < 10^6 * 2^40 */
+    if (word < 0 || __builtin_mul_overflow(whole, unit, &value)) return false;
+    return !__builtin_add_overflow(value, fraction * unit / scale, out);
 }
 
 static bool parse_count(const char *text, uint64_t *out)
@@ -84,18 +118,8 @@ static bool parse_time(const char *text, uint64_t *out)
 {
     static const char *const words[] = {"", "s", "ms", "m"};
     static const uint64_t ns[] = {1000000000u, 1000000000u, 1000000u, 60000000000u};
-    uint64_t whole = 0, fraction = 0, scale = 1; /* fraction / scale, at most nine digits */
-    bool digits = take_digits(&text, &whole);
-    if (!digits && *text != '.') return false;
-    if (*text == '.') {
-        text++;
-        if (!digits && (*text < '0' || *text > '9')) return false;
-        for (; *text >= '0' && *text <= '9'; text++) {
-            if (scale >= 1000000000u) continue; /* below a nanosecond */
-            fraction = fraction * 10 + (uint64_t)(*text - '0');
-            scale *= 10;
-        }
-    }
+    uint64_t whole, fraction, scale;
+    if (!take_fraction(&text, 1000000000u, &whole, &fraction, &scale)) return false;
     int word = take_suffix(text, words, sizeof(words) / sizeof(words[0]));
     if (word < 0) return false;
     uint64_t value; /* fraction < 1e9 and ns <= 6e10: the product is above 2^64 only for minutes, so divide in
@@ -121,7 +145,7 @@ int rs_config_parse(enum rs_config_kind kind, const char *variable, const char *
     switch (kind) {
     case RS_SIZE:
         if (!parse_size(trimmed, &value))
-            form = "bytes below 2^64, with a suffix K M G T if you like, as in 512M";
+            form = "bytes below 2^64, with a suffix K M G T if you like, as in 512M or 1.5G";
         break;
     case RS_COUNT:
         if (!parse_count(trimmed, &value)) form = "a whole number, 0 or more and below 2^64";
@@ -138,6 +162,26 @@ int rs_config_parse(enum rs_config_kind kind, const char *variable, const char *
     if (form) return rs_fail(RS_E_CONFIG, "%s is \"%.200s\"; give %s", variable, text, form);
     *out = value;
     return 0;
+}
+
+const char *rs_config_getenv(const char *variable, const char **name_out)
+{
+    const char *text = getenv(variable);
+    if (name_out) *name_out = variable;
+    for (int i = 0; (!text || !*text) && i < N_ALIASES; i++) {
+        if (strcmp(aliases[i].row, variable) != 0) continue;
+        text = getenv(aliases[i].variable);
+        if (name_out) *name_out = aliases[i].variable;
+    }
+    return text && *text ? text : NULL;
+}
+
+int rs_config_is_on(const char *text)
+{
+    uint64_t on = 1; /* what is no flag is something */
+    text = skip_blanks(text);
+    parse_flag(text, &on);
+    return *text && on;
 }
 
 /* ---- names that no row has ---- */
@@ -263,14 +307,16 @@ static int check_texts(const struct rs_config *config)
 #define ASSIGN_RS_FLAG(to, variable, text) rs_config_parse(RS_FLAG, variable, text, &to)
 #define READ_(field, variable, kind, dflt, unit, about)                                                      \
     read.field = (dflt);                                                                                     \
-    text = getenv(variable);                                                                                 \
-    if (text && *text) RS_TRY(ASSIGN_##kind(read.field, variable, text));
+    text = rs_config_getenv(variable, &name);                                                                \
+    if (text) RS_TRY(ASSIGN_##kind(read.field, name, text));
 
 int rs_config_read(struct rs_config *config)
 {
     struct rs_config read;
-    const char *text;
+    const char *text, *name;
     RS_CONFIG(READ_)
+    if (!rs_config_getenv("ROCSHMEM_DEBUG_LEVEL", NULL) && rs_config_is_on(read.shmem_debug))
+        read.debug_level = "INFO";
     RS_TRY(rs_log_configure(read.debug_level)); /* first, so that what follows can be seen */
     RS_TRY(check_texts(&read));
     report_names();
@@ -315,6 +361,13 @@ void rs_config_row(int index, struct rs_config_row *row_out)
                                       .text = rows[index].text,
                                       .kind = rows[index].kind};
     RS_CONFIG(DFLT_)
+}
+
+const char *rs_config_alias(int index, const char **variable_out)
+{
+    if (index < 0 || index >= N_ALIASES) return NULL;
+    *variable_out = aliases[index].row;
+    return aliases[index].variable;
 }
 
 const char *rs_config_foreign(int index, const char **text_out)

@@ -26,6 +26,11 @@ struct rs_config {
 /* Read every variable. CONFIG names variable, value and form. Unknown ROCSHMEM_ names are a WARN with the
  * nearest name. */
 int rs_config_read(struct rs_config *config);
+/* What the environment says about a row: its variable, else one of OpenSHMEM's names for it; NULL when none is
+ * set, or all are empty. name_out, if not NULL, receives the name that was. */
+const char *rs_config_getenv(const char *variable, const char **name_out);
+/* Is a variable set that turns something on by being there: any text but 0, no, off, false and "". */
+int rs_config_is_on(const char *text);
 /* The parsers, for tests. */
 int rs_config_parse(enum rs_config_kind kind, const char *variable, const char *text, uint64_t *out);
 
@@ -39,6 +44,7 @@ struct rs_config_row {
 int rs_config_rows(void);
 void rs_config_row(int index, struct rs_config_row *row_out);
 /* Upstream's variables that mean nothing here: name and what becomes of them; NULL past the end. */
+const char *rs_config_alias(int index, const char **variable_out); /* OpenSHMEM's name of a row, likewise */
 const char *rs_config_foreign(int index, const char **text_out);
 
 #endif

@@ -219,14 +219,14 @@ int rs_os_recv_fds(int socket, int *fds, int n)
         if (got >= 0) break;
         if (errno == EINTR) continue;
         if (!would_block(errno))
-            return rs_fail(RS_E_SYSTEM, "could not receive descriptors from another process: %s",
-                           strerror(errno));
+            return rs_fail(errno == ECONNRESET ? RS_E_PEER : RS_E_SYSTEM,
+                           "could not receive descriptors from another process: %s", strerror(errno));
         struct pollfd ready = {.fd = socket, .events = POLLIN};
         poll(&ready, 1, -1);
     }
     if (got == 0)
-        return rs_fail(RS_E_SYSTEM,
-                       "could not receive %d descriptors: the other process closed the connection", n);
+        return rs_fail(RS_E_PEER, "could not receive %d descriptors: the other process closed the connection",
+                       n);
     int here[MAX_FDS];
     int n_here = take_fds(&message, here);
     if (n_here != n || (message.msg_flags & MSG_CTRUNC)) {

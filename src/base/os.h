@@ -25,7 +25,7 @@ int rs_os_unix_listen(const char *name);
 int rs_os_unix_connect(const char *name);
 /* Send n <= 8 descriptors with one byte of data; they stay open here. */
 int rs_os_send_fds(int socket, const int *fds, int n);
-/* Receive n descriptors into fds, close-on-exec; all or none. */
+/* Receive n descriptors into fds, close-on-exec; all or none. PEER: the other process closed. */
 int rs_os_recv_fds(int socket, int *fds, int n);
 /* Does the process at the other end belong to our user? */
 bool rs_os_peer_is_us(int socket);

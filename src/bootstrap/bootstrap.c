@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/os.h"
@@ -203,6 +204,11 @@ static int lost(const struct rs_bootstrap *bootstrap, int rc)
                        "the rendezvous at %s did not answer within ROCSHMEM_BOOTSTRAP_TIMEOUT",
                        bootstrap->where);
     if (rc != RS_E_SYSTEM) return rc;
+    if (bootstrap->server >= 0)
+        return rs_fail_pe(
+            RS_E_BOOTSTRAP, bootstrap->server,
+            "rank %d of %d ended during start-up: lost the rendezvous that it serves at %s (%s)",
+            bootstrap->server, bootstrap->nranks, bootstrap->where, strerror(errno));
     return rs_fail(RS_E_BOOTSTRAP,
                    "lost the rendezvous at %s (%s); the process that made the unique id has ended",
                    bootstrap->where, strerror(errno));
@@ -236,13 +242,14 @@ int rs_bootstrap_uid(struct rs_bootstrap *bootstrap_out, const struct rs_config 
 {
     struct rs_uid_data data;
     RS_TRY(rs_uid_decode(uid, &data));
-    struct rs_bootstrap bootstrap = {.rank = rank, .nranks = nranks, .socket = -1, .launcher = "unique id"};
+    struct rs_bootstrap bootstrap = {
+        .rank = rank, .nranks = nranks, .socket = -1, .server = -1, .launcher = "unique id"};
     bootstrap.deadline_ns = rs_link_deadline(config->bootstrap_ns);
     struct attempt attempt = {.uid = &data, .bootstrap = &bootstrap, .timeout_ns = config->bootstrap_ns};
     int rc = join(&attempt);
     if (rc == 0) rc = expect_frame(&bootstrap, RS_WIRE_READY, 0);
     if (rc < 0) {
-        rs_bootstrap_close(&bootstrap);
+        rs_bootstrap_close(&bootstrap, false);
         return rc;
     }
     *bootstrap_out = bootstrap;
@@ -273,9 +280,14 @@ int rs_bootstrap_allgather(struct rs_bootstrap *bootstrap, const void *mine, siz
     return rc < 0 ? lost(bootstrap, rc) : 0;
 }
 
-void rs_bootstrap_close(struct rs_bootstrap *bootstrap)
+void rs_bootstrap_close(struct rs_bootstrap *bootstrap, bool done)
 {
-    if (bootstrap->nranks > 0 && bootstrap->socket >= 0) close(bootstrap->socket);
+    if (bootstrap->nranks > 0 && bootstrap->socket >= 0) {
+        struct rs_wire_frame bye = {.op = RS_WIRE_BYE, .pe = bootstrap->rank};
+        /* One frame, into an empty send buffer. When it fails, the server is gone, and nobody is to be told. */
+        if (done) (void)send(bootstrap->socket, &bye, sizeof(bye), MSG_DONTWAIT | MSG_NOSIGNAL);
+        close(bootstrap->socket);
+    }
     memset(bootstrap, 0, sizeof(*bootstrap));
     bootstrap->socket = -1;
 }

@@ -9,6 +9,7 @@
 #ifndef RS_BOOTSTRAP_BOOTSTRAP_H
 #define RS_BOOTSTRAP_BOOTSTRAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@
 struct rs_bootstrap {
     int rank, nranks;
     int socket;           /* to the server; -1 for a job of one PE */
+    int server;           /* the rank whose process is the server, for messages; -1: not known */
     uint64_t deadline_ns; /* every step of init ends by then */
     const char *launcher; /* "unique id", "rocshmem-run", "torchrun", "Open MPI", "none": what found the job;
                              static */
@@ -41,8 +43,10 @@ int rs_bootstrap_allgather(struct rs_bootstrap *bootstrap, const void *mine, siz
 /* Called every few milliseconds by a thread that waits in here, and after each signal; a negative status
  * (worded) ends the wait. NULL: none. Process-wide. */
 void rs_bootstrap_set_hook(int (*hook)(void));
-/* Close the connection; zeroed is fine. */
-void rs_bootstrap_close(struct rs_bootstrap *bootstrap);
+/* Close the connection; zeroed is fine. done: this PE has all it needs. If not, the others hear at once that
+ * it gave up, as they do when it dies before this: whoever still needs it here fails with BOOTSTRAP, naming
+ * it. */
+void rs_bootstrap_close(struct rs_bootstrap *bootstrap, bool done);
 
 /* The server. Start it (a thread of this process; listens on the interfaces config allows, or loopback only)
  * and fill uid. It serves any number of jobs one after the other under the same uid, each as large as its

@@ -239,8 +239,10 @@ static int meet(const struct meeting_point *point, const struct rs_config *confi
 {
     int rc = point->rank == 0 ? meet_as_first(point, config, bootstrap_out)
                               : meet_as_other(point, config, bootstrap_out);
-    if (rc == 0) bootstrap_out->launcher = point->launcher;
-    return rc;
+    if (rc < 0) return rc;
+    bootstrap_out->launcher = point->launcher;
+    bootstrap_out->server = 0;
+    return 0;
 }
 
 /* ---- the launchers ---- */

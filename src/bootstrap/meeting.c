@@ -220,11 +220,32 @@ static void fail_left(struct rs_server *server, int rank)
                  rank, server->meeting.nranks);
 }
 
+/* A member has all it needs, and closes. It is out of the job from here on, so that it may come for the next
+ * one before its closing is seen. */
+static void leave(struct rs_server *server, struct rs_conn *conn)
+{
+    struct rs_meeting *meeting = &server->meeting;
+    int rank = conn->hello.rank;
+    rs_conn_leave(server, conn);
+    meeting->members[rank] = NULL;
+    meeting->n_left++;
+    if (meeting->gather) {
+        fail_left(server, rank); /* another one has begun an exchange that this one takes no part in */
+    } else if (meeting->n_left == meeting->nranks) {
+        rs_meeting_clear(server); /* met and closed: the normal end */
+        server->n_jobs++;
+    }
+}
+
 void rs_meeting_frame(struct rs_server *server, struct rs_conn *conn)
 {
     struct rs_meeting *meeting = &server->meeting;
     struct rs_wire_frame *frame = &conn->buffer.frame;
     int rank = conn->hello.rank;
+    if (meeting->met && frame->op == RS_WIRE_BYE && frame->nbytes == 0) {
+        leave(server, conn);
+        return;
+    }
     if (!meeting->met || frame->op != RS_WIRE_GATHER || frame->nbytes > MAX_BLOB) {
         fail_meeting(server, rank,
                      "rank %d sent what the rendezvous does not understand (operation %u, %llu bytes)", rank,
@@ -272,19 +293,14 @@ void rs_meeting_blob(struct rs_server *server, struct rs_conn *conn)
 
 /* ---- leaving, and time ---- */
 
+/* Without a BYE: it died, or gave up. Those that have all they need do not read what they are told. */
 void rs_meeting_left(struct rs_server *server, struct rs_conn *conn)
 {
     struct rs_meeting *meeting = &server->meeting;
     int rank = conn->hello.rank;
     if (!meeting->members || rank >= meeting->nranks || meeting->members[rank] != conn) return; /* a guest */
     meeting->members[rank] = NULL;
-    meeting->n_left++;
-    if (!meeting->met || meeting->gather) {
-        fail_left(server, rank);
-    } else if (meeting->n_left == meeting->nranks) {
-        rs_meeting_clear(server); /* met and closed: the normal end */
-        server->n_jobs++;
-    }
+    fail_left(server, rank);
 }
 
 uint64_t rs_meeting_deadline(const struct rs_server *server)

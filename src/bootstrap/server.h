@@ -120,7 +120,7 @@ void rs_meeting_frame(struct rs_server *server,
                       struct rs_conn *conn); /* a member's frame header is complete */
 void rs_meeting_blob(struct rs_server *server, struct rs_conn *conn); /* a member's blob is complete */
 void rs_meeting_left(struct rs_server *server,
-                     struct rs_conn *conn);     /* a member or guest closed its connection */
+                     struct rs_conn *conn);     /* a member or guest closed, without BYE */
 void rs_meeting_tick(struct rs_server *server); /* deadline; guests, once the job is over */
 void rs_meeting_stranger(struct rs_server *server, struct rs_conn *conn, const char *reason);
 uint64_t

@@ -9,8 +9,10 @@
  *     frame READY              ---->                      when all ranks have come
  *                              <----     frame GATHER + blob
  *     frame GATHER + all blobs ---->                      when all ranks have given theirs
+ *                              <----     frame BYE        has all it needs, and closes
  *     frame FAIL + text        ---->                      at any time: the job is over
  *
+ * A connection that closes without BYE is a PE that died or gave up, whatever phase the others are in.
  * Numbers are in the byte order of the machine: PEs of one job share memory, so they share that too, and a
  * magic number read in the other order is refused. MACs cover the handshake; the frames after it rely on the
  * connection.
@@ -26,7 +28,7 @@
 
 #define RS_WIRE_MAGIC 0x4d485352u /* "RSHM" */
 #define RS_UID_MAGIC 0x44495352u  /* "RSID" */
-enum { RS_WIRE_VERSION = 1, RS_UID_ADDRESSES = 4, RS_WIRE_TEXT = 800 };
+enum { RS_WIRE_VERSION = 2, RS_UID_ADDRESSES = 4, RS_WIRE_TEXT = 800 };
 
 struct rs_uid_address {
     uint8_t family; /* 4 or 6 */
@@ -68,7 +70,7 @@ struct rs_wire_verdict {
 _Static_assert(sizeof(struct rs_wire_hello) == 48 && sizeof(struct rs_wire_verdict) == 24,
                "no padding on the wire");
 
-enum rs_wire_op { RS_WIRE_READY = 1, RS_WIRE_GATHER, RS_WIRE_FAIL };
+enum rs_wire_op { RS_WIRE_READY = 1, RS_WIRE_GATHER, RS_WIRE_FAIL, RS_WIRE_BYE };
 struct rs_wire_frame {
     uint32_t op;
     int32_t pe; /* FAIL: the rank it is about, or -1 */

@@ -228,7 +228,7 @@ static int fetch(const char *name, int fds[FDS_MOST], int n, uint64_t deadline_n
                  ? rs_os_recv_fds(socket, fds, n)
                  : rs_fail(RS_E_BOOTSTRAP, "another user's process hands out shared memory");
     close(socket);
-    return rc;
+    return rc == RS_E_PEER ? rs_fail_pe(RS_E_BOOTSTRAP, 0, "PE 0 ended before it handed out its memory") : rc;
 }
 
 static int build_routes(struct rs_job *job)

@@ -114,6 +114,189 @@ static void fcollect(void)
     rocshmem_free(source);
 }
 
+/* ---- the typed forms ---- */
+
+/* A value of T that tells its PE and place; small enough for every type. */
+#define VALUE(T, pe, i) ((T)(((i)*3 + (size_t)(pe)*29) % 120))
+
+static bool all_are(bool right, const char *what, size_t count)
+{
+    if (!right) FAIL("%s of %zu elements is wrong", what, count);
+    return right;
+}
+
+/* Small and large; every form of T against the model, with one element of guard behind dest. */
+#define DEFINE(name, T, ...)                                                                                 \
+    static void typed_##name(rocshmem_team_t team, void *to, void *from)                                     \
+    {                                                                                                        \
+        static const size_t counts[] = {0, 1, 2, 5, 301};                                                    \
+        T *dest = to, *source = from;                                                                        \
+        size_t n = (size_t)rocshmem_team_n_pes(team), mine = (size_t)rocshmem_team_my_pe(team);              \
+        for (size_t c = 0; c < 5; c++) {                                                                     \
+            size_t count = counts[c], all = n * count, root = c % n, at = 0;                                 \
+            bool right = true;                                                                               \
+            for (size_t i = 0; i < 2 * all + n; i++) source[i] = VALUE(T, mine, i);                          \
+            T guard = VALUE(T, 99, 99);                                                                      \
+            dest[count] = guard;                                                                             \
+            CHECK_EQ(rocshmem_##name##_broadcast(team, dest, source, count, (int)root), 0);                  \
+            for (size_t i = 0; i < count; i++) right &= dest[i] == VALUE(T, root, i);                        \
+            all_are(right &&dest[count] == guard, #name "_broadcast", count);                                \
+            rocshmem_barrier(team);                                                                          \
+            dest[all] = guard;                                                                               \
+            CHECK_EQ(rocshmem_##name##_fcollect(team, dest, source, count), 0);                              \
+            for (size_t i = 0; i < all; i++) right &= dest[i] == VALUE(T, i / count, i % count);             \
+            all_are(right &&dest[all] == guard, #name "_fcollect", count);                                   \
+            rocshmem_barrier(team);                                                                          \
+            dest[all] = guard;                                                                               \
+            CHECK_EQ(rocshmem_##name##_alltoall(team, dest, source, count), 0);                              \
+            for (size_t i = 0; i < all; i++)                                                                 \
+                right &= dest[i] == VALUE(T, i / count, mine * count + i % count);                           \
+            all_are(right &&dest[all] == guard, #name "_alltoall", count);                                   \
+            rocshmem_barrier(team);                                                                          \
+            for (size_t i = 0; i < 3 * all; i++) dest[i] = guard;                                            \
+            CHECK_EQ(rocshmem_##name##_alltoalls(team, dest, source, 3, 2, count), 0);                       \
+            for (size_t i = 0; i < 3 * all; i++)                                                             \
+                right &= dest[i] ==                                                                          \
+                         (i % 3 ? guard : VALUE(T, i / 3 / count, 2 * (mine * count + i / 3 % count)));      \
+            all_are(right, #name "_alltoalls", count);                                                       \
+            rocshmem_barrier(team);                                                                          \
+            for (size_t pe = 0; pe < n; pe++) at += pe % 2 ? count : pe;                                     \
+            dest[at] = guard;                                                                                \
+            CHECK_EQ(rocshmem_##name##_collect(team, dest, source, mine % 2 ? count : mine), 0);             \
+            right &= dest[at] == guard;                                                                      \
+            at = 0;                                                                                          \
+            for (size_t pe = 0; pe < n; pe++)                                                                \
+                for (size_t i = 0; i < (pe % 2 ? count : pe); i++) right &= dest[at++] == VALUE(T, pe, i);   \
+            all_are(right, #name "_collect", count);                                                         \
+            rocshmem_barrier(team);                                                                          \
+        }                                                                                                    \
+    }
+ROCSHMEM_RMA_TYPES(DEFINE, )
+#undef DEFINE
+
+static void typed(void)
+{
+    size_t room = ((size_t)n_pes * 301 * 3 + 20) * sizeof(long double);
+    unsigned char *dest = symmetric(room), *source = symmetric(room);
+    struct teams teams = make_teams();
+    for (int t = 0; t < teams.n; t++) {
+#define CALL(name, T, ...) typed_##name(teams.team[t], dest, source);
+        ROCSHMEM_RMA_TYPES(CALL, )
+#undef CALL
+    }
+    free_teams(&teams);
+    rocshmem_free(dest);
+    rocshmem_free(source);
+}
+
+/* ---- collect and alltoalls of bytes ---- */
+
+static size_t share_of(int pe, size_t k)
+{
+    return k == 0 ? 0 : k < 4 ? (size_t)pe * k : pe % 3 == (int)k % 3 ? 0 : k * 1000 + (size_t)pe * 77;
+}
+
+static void collect(void)
+{
+    unsigned char *dest = symmetric((size_t)n_pes * 20000), *source = symmetric(20000);
+    struct teams teams = make_teams();
+    for (int t = 0; t < teams.n; t++)
+        for (size_t k = 0; k < 16; k++) {
+            rocshmem_team_t team = teams.team[t];
+            int n = rocshmem_team_n_pes(team), mine = rocshmem_team_my_pe(team);
+            size_t total = 0;
+            for (int j = 0; j < n; j++) total += share_of(j, k);
+            fill(source, share_of(mine, k), (uint64_t)mine + k * 100);
+            fill_byte(dest + total, GUARD, 0xdd);
+            CHECK_EQ(rocshmem_collectmem(team, dest, source, share_of(mine, k)), 0);
+            CHECK_BYTES(dest + total, GUARD, 0xdd);
+            total = 0;
+            for (int j = 0; j < n; total += share_of(j, k), j++)
+                CHECK_FILLED(dest + total, share_of(j, k), (uint64_t)j + k * 100);
+            rocshmem_barrier(team);
+        }
+    free_teams(&teams);
+    rocshmem_free(dest);
+    rocshmem_free(source);
+}
+
+/* The last PE's arguments are wrong, the others' are right: all get the error, and the next call works. */
+static void collect_wrong_on_one(void)
+{
+    size_t n = (size_t)n_pes * 200;
+    unsigned char *dest = symmetric(n), *source = symmetric(1000), local[64];
+    bool odd = me == n_pes - 1;
+    char pe[24];
+    snprintf(pe, sizeof pe, "on PE %d", n_pes - 1);
+    rocshmem_team_t world = ROCSHMEM_TEAM_WORLD;
+    EXPECT_STATUS(rocshmem_collectmem(world, odd ? dest + 1 : dest, source, 200), ROCSHMEMX_E_ARG,
+                  "rocshmem_collectmem", "dest", pe, "has room for");
+    EXPECT_STATUS(rocshmem_collectmem(world, odd ? local : dest, source, 2), ROCSHMEMX_E_ARG,
+                  "rocshmem_collectmem", "dest", pe, "has room for 0");
+    EXPECT_STATUS(
+        rocshmem_short_collect(world, (short *)(void *)dest, (short *)(void *)(odd ? local : source), 9),
+        ROCSHMEMX_E_ARG, "rocshmem_short_collect", "source", pe);
+    EXPECT_STATUS(rocshmem_collectmem(world, dest, source, odd ? 1001 : 1), ROCSHMEMX_E_ARG,
+                  "rocshmem_collectmem", "source", pe);
+    EXPECT_STATUS(rocshmem_collectmem(world, source, odd ? source + 3 : source + 900, 4), ROCSHMEMX_E_ARG,
+                  "rocshmem_collectmem", pe, "has room for 3");
+    CHECK_BYTES(dest, n, 0);
+    CHECK_BYTES(source, 1000, 0);
+    fill(source, 200, (uint64_t)me);
+    CHECK_EQ(rocshmem_collectmem(world, dest, source, 200), 0);
+    for (int i = 0; i < n_pes; i++) CHECK_FILLED(dest + 200 * i, 200, (uint64_t)i);
+    rocshmem_barrier_all();
+    rocshmem_free(dest);
+    rocshmem_free(source);
+}
+
+/* Bytes of dest and source lie between each other in one allocation. */
+static void interleaved(void)
+{
+    enum { N = 100 };
+    unsigned char *p = symmetric((size_t)n_pes * N * 3);
+    for (size_t i = 0; i < (size_t)n_pes * N; i++) p[3 * i] = (unsigned char)(i + (size_t)me * 7);
+    CHECK_EQ(rocshmem_alltoallsmem(ROCSHMEM_TEAM_WORLD, p + 1, p, 3, 3, N), 0);
+    bool right = true;
+    for (size_t i = 0; i < (size_t)n_pes * N; i++) {
+        size_t from = (size_t)me * N + i % N; /* its place on the sender */
+        right &= p[3 * i + 1] == (unsigned char)(from + i / N * 7) && p[3 * i + 2] == 0;
+    }
+    all_are(right, "alltoallsmem", N);
+    rocshmem_barrier_all();
+    rocshmem_free(p);
+}
+
+static void alltoalls_wrong(void)
+{
+    int *p = symmetric(4096), *q = symmetric(4096);
+    rocshmem_team_t world = ROCSHMEM_TEAM_WORLD;
+    EXPECT_STATUS(rocshmem_int_alltoalls(world, p, q, 0, 1, 1), ROCSHMEMX_E_ARG, "rocshmem_int_alltoalls",
+                  "dst 0");
+    EXPECT_STATUS(rocshmem_int_alltoalls(world, p, q, 1, -2, 1), ROCSHMEMX_E_ARG, "rocshmem_int_alltoalls",
+                  "sst -2");
+    EXPECT_STATUS(rocshmem_int_alltoalls(world, p, q, PTRDIFF_MAX, 1, 1), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_alltoalls", "9223372036854775807");
+    EXPECT_STATUS(rocshmem_int_alltoalls(world, p, q, 1, 1100, 2), ROCSHMEMX_E_ARG, "rocshmem_int_alltoalls",
+                  "source");
+    EXPECT_STATUS(rocshmem_int_alltoalls(world, p, q, 1, 1, SIZE_MAX), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_alltoalls", "nelems");
+    EXPECT_STATUS(rocshmem_int_alltoalls(world, p, p + 1, 2, 3, 20), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_alltoalls", "overlap");
+    EXPECT_STATUS(rocshmem_int_alltoalls(world, p, p + 2, 2, 2, 20), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_alltoalls", "overlap");
+    EXPECT_STATUS(rocshmem_int_alltoalls(ROCSHMEM_TEAM_INVALID, p, q, 1, 1, 1), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_alltoalls", "team");
+    EXPECT_STATUS(rocshmem_double_broadcast(world, (double *)(void *)p, (double *)(void *)q, 513, 0),
+                  ROCSHMEMX_E_ARG, "rocshmem_double_broadcast", "dest");
+    EXPECT_STATUS(rocshmem_long_fcollect(world, (long *)(void *)p, (long *)(void *)q, SIZE_MAX / 4),
+                  ROCSHMEMX_E_ARG, "rocshmem_long_fcollect", "nelems");
+    rocshmem_barrier_all();
+    CHECK_BYTES(p, 4096, 0);
+    rocshmem_free(p);
+    rocshmem_free(q);
+}
+
 /* No barrier between the calls, two sets of buffers in turn: a later call never disturbs an earlier one. */
 static void back_to_back(void)
 {
@@ -164,6 +347,8 @@ static void zero_bytes(void)
     CHECK_EQ(rocshmem_broadcastmem(ROCSHMEM_TEAM_WORLD, p, q, 0, 0), 0);
     CHECK_EQ(rocshmem_alltoallmem(ROCSHMEM_TEAM_WORLD, p, q, 0), 0);
     CHECK_EQ(rocshmem_fcollectmem(ROCSHMEM_TEAM_WORLD, p, q, 0), 0);
+    CHECK_EQ(rocshmem_collectmem(ROCSHMEM_TEAM_WORLD, p, q, 0), 0);
+    CHECK_EQ(rocshmem_alltoallsmem(ROCSHMEM_TEAM_WORLD, p, q, 1, 1, 0), 0);
     CHECK_BYTES(p, 64, 0);
     rocshmem_free(p);
     rocshmem_free(q);
@@ -257,6 +442,11 @@ static const struct test_case collective_cases[] = {
     {"broadcast_in_place_is_fine", broadcast_in_place, 0},
     {"alltoall_gives_block_i_to_member_i", alltoall, 0},
     {"fcollect_gathers_in_team_order", fcollect, 0},
+    {"typed_forms_do_what_their_names_say", typed, 0},
+    {"collect_joins_pieces_of_any_size_in_team_order", collect, 0},
+    {"a_collect_that_one_pe_cannot_do_is_an_error_on_all_that_names_it", collect_wrong_on_one, 0},
+    {"strided_elements_may_lie_between_each_other", interleaved, 0},
+    {"wrong_strides_are_named_and_nothing_is_written", alltoalls_wrong, 0},
     {"collectives_back_to_back_do_not_disturb_each_other", back_to_back, 0},
     {"the_source_of_a_collective_may_be_reused_when_it_returns", source_reuse, 0},
     {"zero_bytes_are_no_error", zero_bytes, 0},

@@ -108,6 +108,60 @@ static void team_range(void)
     rocshmem_free(p);
 }
 
+static void get_team(void)
+{
+    rocshmem_team_t team, got = ROCSHMEM_TEAM_INVALID;
+    rocshmem_ctx_t ctx, plain;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team), 0);
+    CHECK_EQ(rocshmem_team_create_ctx(team, ROCSHMEM_CTX_SERIALIZED, &ctx), 0);
+    CHECK_EQ(rocshmem_ctx_create(0, &plain), 0);
+    CHECK_EQ(rocshmem_ctx_get_team(ctx, &got), 0);
+    CHECK(got == team);
+    CHECK_EQ(rocshmem_ctx_get_team(plain, &got), 0);
+    CHECK(got == ROCSHMEM_TEAM_WORLD);
+    got = ROCSHMEM_TEAM_INVALID;
+    CHECK_EQ(rocshmem_ctx_get_team(ROCSHMEM_CTX_DEFAULT, &got), 0);
+    CHECK(got == ROCSHMEM_TEAM_WORLD);
+    EXPECT_STATUS(rocshmem_ctx_get_team(ROCSHMEM_CTX_INVALID, &got), ROCSHMEMX_E_ARG, "rocshmem_ctx_get_team",
+                  "INVALID");
+    CHECK(got == ROCSHMEM_TEAM_INVALID);
+    EXPECT_STATUS(rocshmem_ctx_get_team(plain, NULL), ROCSHMEMX_E_ARG, "rocshmem_ctx_get_team", "team");
+    rocshmem_ctx_destroy(plain);
+    EXPECT_STATUS(rocshmem_ctx_get_team(plain, &got), ROCSHMEMX_E_ARG, "rocshmem_ctx_get_team", "ctx");
+    rocshmem_team_destroy(team); /* ctx ends with it */
+    EXPECT_STATUS(rocshmem_ctx_get_team(ctx, &got), ROCSHMEMX_E_ARG, "rocshmem_ctx_get_team", "ctx");
+    EXPECT_ERROR(rocshmem_ctx_quiet(ctx), ROCSHMEMX_E_ARG, "rocshmem_ctx_quiet", "ctx");
+}
+
+struct private
+{
+    rocshmem_ctx_t ctx;
+    uint64_t *word;
+};
+
+static void use_private(void *arg, int i)
+{
+    struct private *p = arg;
+    (void)i;
+    EXPECT_ERROR(rocshmem_ctx_uint64_atomic_inc(p->ctx, p->word, me), ROCSHMEMX_E_ARG,
+                 "rocshmem_ctx_uint64_atomic_inc", "private to the thread");
+    EXPECT_ERROR(rocshmem_ctx_quiet(p->ctx), ROCSHMEMX_E_ARG, "rocshmem_ctx_quiet", "private");
+    EXPECT_ERROR(rocshmem_ctx_destroy(p->ctx), ROCSHMEMX_E_ARG, "rocshmem_ctx_destroy", "private");
+}
+
+static void private_to_a_thread(void)
+{
+    struct private p = {.word = symmetric(64)};
+    CHECK_EQ(rocshmem_ctx_create(ROCSHMEM_CTX_WG_PRIVATE | ROCSHMEM_CTX_NOSTORE, &p.ctx), 0);
+    run_threads(1, use_private, &p);
+    rocshmem_ctx_uint64_atomic_inc(p.ctx, p.word, right());
+    rocshmem_ctx_quiet(p.ctx);
+    rocshmem_barrier_all();
+    CHECK_EQ(*p.word, 1);
+    rocshmem_ctx_destroy(p.ctx);
+    rocshmem_free(p.word);
+}
+
 static void wrong(void)
 {
     char *p = symmetric(64), local[8] = {0};
@@ -167,6 +221,8 @@ static const struct test_case context_cases[] = {
     {"destroy_completes_what_is_under_way", destroy_completes, 0},
     {"pe_numbers_of_a_team_s_context_are_the_team_s", team_numbers, 0},
     {"a_pe_outside_the_team_of_the_context_is_refused", team_range, NEEDS_2_PES},
+    {"a_context_tells_its_team_and_ends_with_it", get_team, 0},
+    {"a_private_context_is_refused_to_other_threads", private_to_a_thread, 0},
     {"unknown_destroyed_and_invalid_contexts_are_refused", wrong, 0},
     {"three_thousand_contexts_live_at_the_same_time", many, 0},
     {"threads_make_contexts_of_their_own", threads, 0},

@@ -47,8 +47,10 @@ static void unique_id_arguments(void)
                   "rocshmem_set_attr_uniqueid_args", "uid");
     EXPECT_STATUS(rocshmem_set_attr_uniqueid_args(0, 1, &uid, NULL), ROCSHMEMX_E_ARG,
                   "rocshmem_set_attr_uniqueid_args", "attr");
-    EXPECT_STATUS(rocshmem_init_attr(ROCSHMEM_INIT_WITH_MPI_COMM, &attr), ROCSHMEMX_E_UNSUPPORTED,
-                  "rocshmem_init_attr", "communicator");
+    EXPECT_STATUS(rocshmem_init_attr(ROCSHMEM_INIT_WITH_MPI_COMM, &attr), ROCSHMEMX_E_ARG,
+                  "rocshmem_init_attr", "mpi_comm");
+    EXPECT_STATUS(rocshmem_init_attr(ROCSHMEM_INIT_WITH_MPI_COMM, NULL), ROCSHMEMX_E_ARG,
+                  "rocshmem_init_attr", "attr");
     rocshmem_init_attr_t wrong[] = {
         {.rank = 5, .nranks = 5}, {.rank = -1, .nranks = 5}, {.rank = 0, .nranks = 0}};
     EXPECT_STATUS(rocshmem_init_attr(1, &wrong[0]), ROCSHMEMX_E_ARG, "rocshmem_init_attr", "rank", "5");

@@ -2,6 +2,8 @@
  *
  * Reductions of every type and operation.
  */
+#include <float.h>
+
 #include "conformance.h"
 
 static const size_t counts[] = {1, 2, 3, 7, 16, 100, 1001, 5003};
@@ -9,7 +11,7 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0], COUNT_MAX = 5003 };
 
 /* Element i of PE pe: small, of both signs where T has them, so that sums and products are exact in every
  * type. */
-#define VALUE(T, pe, i) ((T)((int)(((i)*7 + (pe)*3) % 5) - ((T)-1 < (T)1 ? 2 : 0)))
+#define VALUE(T, pe, i) ((T)((int)(((i)*7 + (pe)*3) % 5) - ((long double)(T)-1 < 0 ? 2 : 0)))
 #define OP_sum(a, b) ((a) + (b))
 #define OP_prod(a, b) ((a) * (b))
 #define OP_min(a, b) ((a) < (b) ? (a) : (b))
@@ -46,13 +48,7 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0], COUNT_MAX = 5003 };
             rocshmem_barrier(team);                                                                          \
         }                                                                                                    \
     }
-ROCSHMEM_RMA_TYPES(DEFINE, sum)
-ROCSHMEM_RMA_TYPES(DEFINE, prod)
-ROCSHMEM_RMA_TYPES(DEFINE, min)
-ROCSHMEM_RMA_TYPES(DEFINE, max)
-ROCSHMEM_LOGIC_TYPES(DEFINE, and)
-ROCSHMEM_LOGIC_TYPES(DEFINE, or)
-ROCSHMEM_LOGIC_TYPES(DEFINE, xor)
+ROCSHMEM_REDUCTIONS(DEFINE)
 #undef DEFINE
 
 #define CALL(name, T, op) op##_##name(team, dest, source);
@@ -61,13 +57,7 @@ static void every_op(rocshmem_team_t team)
     void *dest = symmetric((COUNT_MAX + 1) * sizeof(long double)),
          *source = symmetric(COUNT_MAX * sizeof(long double));
     if (rocshmem_team_my_pe(team) >= 0) {
-        ROCSHMEM_RMA_TYPES(CALL, sum)
-        ROCSHMEM_RMA_TYPES(CALL, prod)
-        ROCSHMEM_RMA_TYPES(CALL, min)
-        ROCSHMEM_RMA_TYPES(CALL, max)
-        ROCSHMEM_LOGIC_TYPES(CALL, and)
-        ROCSHMEM_LOGIC_TYPES(CALL, or)
-        ROCSHMEM_LOGIC_TYPES(CALL, xor)
+        ROCSHMEM_REDUCTIONS(CALL)
     }
     rocshmem_barrier_all();
     rocshmem_free(dest);
@@ -155,6 +145,110 @@ static void back_to_back(void)
     rocshmem_free(source);
 }
 
+/* ---- reduce_scatter, and on a stream, against reduce ---- */
+
+/* Bytes of a T that mean something: the x87's long double has 6 of padding. */
+#define VALUE_NBYTES(T) (sizeof(T) == 16 && LDBL_MANT_DIG == 64 && IS_LONG_DOUBLE(T) ? 10 : sizeof(T))
+#define IS_LONG_DOUBLE(T) _Generic((T)0, long double : true, default : false)
+
+static bool equal(const void *a, const void *b, size_t n, size_t width, size_t nbytes)
+{
+    for (size_t i = 0; i < n; i++)
+        if (memcmp((const char *)a + i * width, (const char *)b + i * width, nbytes) != 0) return false;
+    return true;
+}
+
+#define DEFINE(name, T, op)                                                                                  \
+    static void op##_forms_##name(rocshmem_team_t team, void *to, void *from, void *model, void *stream)     \
+    {                                                                                                        \
+        static const size_t blocks[] = {0, 1, 3, 300};                                                       \
+        T *dest = to, *source = from, *want = model;                                                         \
+        size_t n = (size_t)rocshmem_team_n_pes(team), mine = (size_t)rocshmem_team_my_pe(team);              \
+        for (size_t c = 0; c < 4; c++) {                                                                     \
+            size_t block = blocks[c], all = block * n;                                                       \
+            for (size_t i = 0; i < all; i++) source[i] = VALUE(T, (int)mine, i);                             \
+            memset(dest, 0x55, (all + 1) * sizeof(T));                                                       \
+            memset(&want[all], 0x55, sizeof(T));                                                             \
+            CHECK_EQ(rocshmem_##name##_##op##_reduce(team, want, source, all), 0);                           \
+            rocshmem_barrier(team);                                                                          \
+            rocshmem_##name##_##op##_reduce_on_stream(team, dest, source, all, stream);                      \
+            CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);                                               \
+            if (!equal(dest, want, all + 1, sizeof(T), VALUE_NBYTES(T))) FAIL(#name " " #op " on stream");   \
+            rocshmem_barrier(team);                                                                          \
+            memset(&dest[block], 0x55, sizeof(T));                                                           \
+            T *part = c % 2 ? dest : source + mine * block;                                                  \
+            CHECK_EQ(rocshmem_##name##_##op##_reduce_scatter(team, part, source, block), 0);                 \
+            if (!equal(part, want + mine * block, block, sizeof(T), VALUE_NBYTES(T)))                        \
+                FAIL(#name " " #op " scattered");                                                            \
+            if (memcmp(&dest[block], &want[all], sizeof(T)) != 0) FAIL(#name " " #op " scattered too far");  \
+            rocshmem_barrier(team);                                                                          \
+        }                                                                                                    \
+    }
+ROCSHMEM_REDUCTIONS(DEFINE)
+#undef DEFINE
+
+static void forms(void)
+{
+    size_t room = ((size_t)n_pes * 300 + 1) * sizeof(long double);
+    void *dest = symmetric(room), *source = symmetric(room), *want = symmetric(room), *stream = NULL;
+    rocshmem_team_t teams[2] = {ROCSHMEM_TEAM_WORLD, ROCSHMEM_TEAM_INVALID};
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, n_pes - 1, -1, n_pes - n_pes / 3, NULL, 0,
+                                         &teams[1]),
+             0);
+    CHECK_EQ(rocshmemx_stream_create(&stream), 0);
+#define CALL(name, T, op) op##_forms_##name(teams[t], dest, source, want, stream);
+    for (int t = 0; t < 2; t++)
+        if (teams[t] != ROCSHMEM_TEAM_INVALID) {
+            ROCSHMEM_REDUCTIONS(CALL)
+        }
+#undef CALL
+    rocshmem_barrier_all();
+    CHECK_EQ(rocshmemx_stream_destroy(stream), 0);
+    rocshmem_team_destroy(teams[1]);
+    rocshmem_free(dest);
+    rocshmem_free(source);
+    rocshmem_free(want);
+}
+
+static void scatter_in_place(void)
+{
+    enum { N = 5000 };
+    int64_t *p = symmetric((size_t)n_pes * N * sizeof *p);
+    for (int i = 0; i < n_pes * N; i++) p[i] = i + me;
+    CHECK_EQ(rocshmem_int64_sum_reduce_scatter(ROCSHMEM_TEAM_WORLD, p, p, N), 0);
+    for (int i = 0; i < n_pes * N; i++) {
+        int64_t sum = ((int64_t)me * N + i) * n_pes + n_pes * (n_pes - 1) / 2;
+        if (p[i] != (i < N ? sum : i + me)) {
+            FAIL("element %d is %lld", i, (long long)p[i]);
+            break;
+        }
+    }
+    rocshmem_barrier_all();
+    rocshmem_free(p);
+}
+
+static void scatter_wrong(void)
+{
+    int *p = symmetric(4096), *q = symmetric(4096), local[4];
+    rocshmem_team_t world = ROCSHMEM_TEAM_WORLD;
+    EXPECT_STATUS(rocshmem_int_sum_reduce_scatter(ROCSHMEM_TEAM_INVALID, p, q, 1), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_sum_reduce_scatter", "team");
+    EXPECT_STATUS(rocshmem_int_min_reduce_scatter(world, local, q, 1), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_min_reduce_scatter", "dest");
+    EXPECT_STATUS(rocshmem_int_xor_reduce_scatter(world, p, q, 1025), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_xor_reduce_scatter", "dest");
+    EXPECT_STATUS(rocshmem_int_max_reduce_scatter(world, p, q + 1020, 5), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_max_reduce_scatter", "source");
+    EXPECT_STATUS(rocshmem_int_sum_reduce_scatter(world, q + 1, q, 100), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_sum_reduce_scatter", "overlap");
+    EXPECT_STATUS(rocshmem_int_sum_reduce_scatter(world, p, q, SIZE_MAX / 2), ROCSHMEMX_E_ARG,
+                  "rocshmem_int_sum_reduce_scatter", "nreduce");
+    rocshmem_barrier_all();
+    CHECK_BYTES(p, 4096, 0);
+    rocshmem_free(p);
+    rocshmem_free(q);
+}
+
 static void wrong(void)
 {
     int *p = symmetric(64), local[16];
@@ -184,6 +278,9 @@ static const struct test_case reduce_cases[] = {
     {"floating_point_sums_have_equal_bits_on_every_pe", equal_bits, 0},
     {"half_a_million_elements_reduce", large, 0},
     {"reductions_back_to_back_do_not_disturb_each_other", back_to_back, 0},
+    {"reduce_scatter_and_reductions_on_streams_have_the_bits_of_reduce", forms, 0},
+    {"reduce_scatter_into_the_start_of_its_source_is_fine", scatter_in_place, 0},
+    {"wrong_arguments_of_reduce_scatter_are_named", scatter_wrong, 0},
     {"wrong_arguments_are_named_and_nothing_is_written", wrong, 0},
 };
 CHAPTER(reduce);

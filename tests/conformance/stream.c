@@ -339,6 +339,105 @@ static void destroy_waits(void)
     free(local);
 }
 
+/* Words of the right neighbour, changed behind a copy: who sees the word sees the bytes. */
+static void signal_words(void)
+{
+    uint64_t *words = symmetric(64);
+    unsigned char *dest = symmetric(100000), *source = symmetric(100000);
+    void *stream;
+    CHECK_EQ(rocshmemx_stream_create(&stream), 0);
+    for (uint64_t k = 1; k <= 20; k++) {
+        fill(source, 100000, k * 100 + (uint64_t)me);
+        rocshmem_putmem_on_stream(dest, source, 100000, right(), stream);
+        rocshmem_quiet_on_stream(stream);
+        rocshmem_signal_set_on_stream(&words[0], k, right(), stream);
+        rocshmem_signal_add_on_stream(&words[1], k, right(), stream);
+        rocshmem_signal_wait_until(&words[0], ROCSHMEM_CMP_EQ, k);
+        CHECK_FILLED(dest, 100000, k * 100 + (uint64_t)left());
+        rocshmem_signal_wait_until(&words[1], ROCSHMEM_CMP_EQ, k * (k + 1) / 2);
+        CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);
+        rocshmem_barrier_all();
+    }
+    CHECK_EQ(rocshmemx_stream_destroy(stream), 0);
+    rocshmem_free(words);
+    rocshmem_free(dest);
+    rocshmem_free(source);
+}
+
+static void fcollect(void)
+{
+    static const size_t blocks[] = {0, 1, 100, 70001};
+    unsigned char *dest = symmetric((size_t)n_pes * 70001 + 64), *source = symmetric(70001);
+    void *stream;
+    CHECK_EQ(rocshmemx_stream_create(&stream), 0);
+    for (int k = 0; k < 4; k++) {
+        fill(source, blocks[k], (uint64_t)(me + 100 * k));
+        fill_byte(dest + (size_t)n_pes * blocks[k], 64, 0xdd);
+        rocshmem_fcollectmem_on_stream(ROCSHMEM_TEAM_WORLD, dest, source, blocks[k], stream);
+        CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);
+        for (int pe = 0; pe < n_pes; pe++)
+            CHECK_FILLED(dest + (size_t)pe * blocks[k], blocks[k], (uint64_t)(pe + 100 * k));
+        CHECK_BYTES(dest + (size_t)n_pes * blocks[k], 64, 0xdd);
+        rocshmem_barrier_all();
+    }
+    CHECK_EQ(rocshmemx_stream_destroy(stream), 0);
+    rocshmem_free(dest);
+    rocshmem_free(source);
+}
+
+/* Without a wait of the host between them: each reduces what the one before gave. */
+static void reductions_in_a_row(void)
+{
+    enum { N = 3001 };
+    int64_t *p = symmetric(N * sizeof *p), want = 1;
+    void *stream;
+    CHECK_EQ(rocshmemx_stream_create(&stream), 0);
+    for (int i = 0; i < N; i++) p[i] = i;
+    for (int k = 0; k < 12; k++) {
+        want *= n_pes;
+        rocshmem_int64_sum_reduce_on_stream(ROCSHMEM_TEAM_WORLD, p, p, N, stream);
+    }
+    CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);
+    for (int i = 0; i < N; i++)
+        if (p[i] != i * want) {
+            FAIL("element %d is %lld", i, (long long)p[i]);
+            break;
+        }
+    CHECK_EQ(rocshmemx_stream_destroy(stream), 0);
+    rocshmem_barrier_all();
+    rocshmem_free(p);
+}
+
+static void wrong_collectives(void)
+{
+    uint64_t *p = symmetric(4096), local = 0;
+    rocshmem_team_t world = ROCSHMEM_TEAM_WORLD, none = ROCSHMEM_TEAM_INVALID;
+    void *unknown = &local;
+    rocshmem_fcollectmem_on_stream(none, p, p, 8, NULL); /* no-ops */
+    rocshmem_uint64_sum_reduce_on_stream(none, p, p, 8, NULL);
+    EXPECT_ERROR(rocshmem_fcollectmem_on_stream(world, p, p, 8, NULL), ROCSHMEMX_E_ARG,
+                 "rocshmem_fcollectmem_on_stream", "overlap");
+    EXPECT_ERROR(rocshmem_fcollectmem_on_stream(world, p, p, SIZE_MAX, NULL), ROCSHMEMX_E_ARG,
+                 "rocshmem_fcollectmem_on_stream", "18446744073709551615");
+    EXPECT_ERROR(rocshmem_uint64_sum_reduce_on_stream(world, p, p + 1, 2, NULL), ROCSHMEMX_E_ARG,
+                 "rocshmem_uint64_sum_reduce_on_stream", "overlap");
+    EXPECT_ERROR(rocshmem_uint64_xor_reduce_on_stream(world, &local, p, 1, NULL), ROCSHMEMX_E_ARG,
+                 "rocshmem_uint64_xor_reduce_on_stream", "dest");
+    EXPECT_ERROR(rocshmem_uint64_min_reduce_on_stream(world, p, p, 8, unknown), ROCSHMEMX_E_ARG,
+                 "rocshmem_uint64_min_reduce_on_stream", "stream");
+    EXPECT_ERROR(rocshmem_quiet_on_stream(unknown), ROCSHMEMX_E_ARG, "rocshmem_quiet_on_stream", "stream");
+    EXPECT_ERROR(rocshmem_signal_set_on_stream(p, 1, me, unknown), ROCSHMEMX_E_ARG,
+                 "rocshmem_signal_set_on_stream", "stream");
+    EXPECT_ERROR(rocshmem_signal_add_on_stream(p, 1, n_pes, NULL), ROCSHMEMX_E_ARG,
+                 "rocshmem_signal_add_on_stream", "pe");
+    EXPECT_ERROR(rocshmem_signal_set_on_stream(&local, 1, me, NULL), ROCSHMEMX_E_ARG,
+                 "rocshmem_signal_set_on_stream", "sig_addr");
+    rocshmem_quiet_on_stream(NULL);
+    rocshmem_barrier_all();
+    CHECK_BYTES(p, 4096, 0);
+    rocshmem_free(p);
+}
+
 static const struct test_case stream_cases[] = {
     {"streams_are_made_and_given_back_in_any_order", life, 0},
     {"an_unknown_or_destroyed_stream_is_refused", unknown_stream, 0},
@@ -353,5 +452,9 @@ static const struct test_case stream_cases[] = {
     {"wrong_arguments_enqueue_nothing_and_are_named", wrong, 0},
     {"device_synchronize_drains_every_stream", device_synchronize, 0},
     {"destroy_waits_for_the_work_of_its_stream", destroy_waits, 0},
+    {"signal_words_change_behind_what_the_stream_did_before", signal_words, 0},
+    {"fcollect_on_a_stream_gathers_in_team_order", fcollect, 0},
+    {"reductions_follow_each_other_on_a_stream", reductions_in_a_row, 0},
+    {"wrong_arguments_of_collectives_on_a_stream_enqueue_nothing", wrong_collectives, 0},
 };
 CHAPTER(stream);

@@ -112,6 +112,104 @@ static void config(void)
     rocshmem_team_destroy(team);
 }
 
+static void get_config(void)
+{
+    rocshmem_team_config_t wanted = {.num_contexts = 7}, got = {.num_contexts = 99};
+    rocshmem_team_t teams[2], world = ROCSHMEM_TEAM_WORLD, out;
+    long mask = ROCSHMEM_TEAM_NUM_CONTEXTS;
+    CHECK_EQ(rocshmem_team_split_strided(world, 0, 1, n_pes, &wanted, mask, &teams[0]), 0);
+    CHECK_EQ(rocshmem_team_split_strided(world, 0, 1, n_pes, &wanted, 0, &teams[1]), 0);
+    CHECK_EQ(rocshmem_team_get_config(teams[0], 0, &got), 0);
+    CHECK_EQ(got.num_contexts, 99);
+    CHECK_EQ(rocshmem_team_get_config(teams[0], mask, &got), 0);
+    CHECK_EQ(got.num_contexts, 7);
+    CHECK_EQ(rocshmem_team_get_config(teams[1], mask, &got), 0);
+    CHECK_EQ(got.num_contexts, 0);
+    got.num_contexts = 99;
+    CHECK_EQ(rocshmem_team_get_config(world, mask, &got), 0);
+    CHECK_EQ(got.num_contexts, 0);
+    CHECK_EQ(rocshmem_team_get_config(ROCSHMEM_TEAM_SHARED, 0, NULL), 0);
+    EXPECT_STATUS(rocshmem_team_get_config(world, mask, NULL), ROCSHMEMX_E_ARG, "rocshmem_team_get_config",
+                  "config is NULL");
+    EXPECT_STATUS(rocshmem_team_get_config(world, 6, &got), ROCSHMEMX_E_ARG, "rocshmem_team_get_config",
+                  "mask 6");
+    EXPECT_STATUS(rocshmem_team_get_config(ROCSHMEM_TEAM_INVALID, mask, &got), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_get_config", "INVALID");
+    for (int i = 0; i < 2; i++) rocshmem_team_destroy(teams[i]);
+    EXPECT_STATUS(rocshmem_team_get_config(teams[0], mask, &got), ROCSHMEMX_E_ARG, "rocshmem_team_get_config",
+                  "team");
+    wanted.num_contexts = -1;
+    EXPECT_STATUS(rocshmem_team_split_strided(world, 0, 1, 1, &wanted, mask, &out), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_strided", "num_contexts -1");
+    EXPECT_STATUS(rocshmem_team_split_strided(world, 0, 1, 1, &wanted, 2, &out), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_strided", "mask 2");
+    EXPECT_STATUS(rocshmem_team_split_strided(world, 0, 1, 1, NULL, mask, &out), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_strided", "config is NULL");
+    CHECK(out == ROCSHMEM_TEAM_INVALID);
+    rocshmem_barrier_all();
+}
+
+/* Each PE tells the others where it is in the grid, by collectives of its row and its column. */
+static void grid(void)
+{
+    int *places = symmetric(sizeof(int) * (size_t)(2 * n_pes + 2));
+    for (int xrange = 1; xrange <= n_pes + 1; xrange++) {
+        int width = xrange < n_pes ? xrange : n_pes, column = me % width, row = me / width;
+        rocshmem_team_config_t x_config = {.num_contexts = row + 1}, y_config = {.num_contexts = column + 1};
+        rocshmem_team_t x, y;
+        CHECK_EQ(rocshmem_team_split_2d(ROCSHMEM_TEAM_WORLD, xrange, &x_config, ROCSHMEM_TEAM_NUM_CONTEXTS,
+                                        &x, &y_config, ROCSHMEM_TEAM_NUM_CONTEXTS, &y),
+                 0);
+        CHECK_EQ(rocshmem_team_my_pe(x), column);
+        CHECK_EQ(rocshmem_team_my_pe(y), row);
+        CHECK_EQ(rocshmem_team_get_config(x, ROCSHMEM_TEAM_NUM_CONTEXTS, &y_config), 0);
+        CHECK_EQ(y_config.num_contexts, row + 1);
+        CHECK_EQ(rocshmem_team_get_config(y, ROCSHMEM_TEAM_NUM_CONTEXTS, &x_config), 0);
+        CHECK_EQ(x_config.num_contexts, column + 1);
+        places[0] = me;
+        CHECK_EQ(rocshmem_int_fcollect(x, &places[2], places, 1), 0);
+        for (int i = 0; i < rocshmem_team_n_pes(x); i++) CHECK_EQ(places[2 + i], row * width + i);
+        rocshmem_barrier(x);
+        CHECK_EQ(rocshmem_int_fcollect(y, &places[2], places, 1), 0);
+        for (int i = 0; i < rocshmem_team_n_pes(y); i++) CHECK_EQ(places[2 + i], column + i * width);
+        rocshmem_barrier(y);
+        /* A third dimension: the row in columns of two. */
+        rocshmem_team_t xx, xy;
+        CHECK_EQ(rocshmem_team_split_2d(x, 2, NULL, 0, &xx, NULL, 0, &xy), 0);
+        CHECK_EQ(rocshmem_team_my_pe(xx), column % 2);
+        CHECK_EQ(rocshmem_team_my_pe(xy), column / 2);
+        rocshmem_barrier(xy);
+        rocshmem_barrier(xx);
+        rocshmem_team_destroy(xx);
+        rocshmem_team_destroy(xy);
+        rocshmem_team_destroy(y);
+        rocshmem_team_destroy(x);
+        rocshmem_barrier_all();
+    }
+    rocshmem_free(places);
+}
+
+static void bad_grid(void)
+{
+    rocshmem_team_t x = ROCSHMEM_TEAM_WORLD, y = ROCSHMEM_TEAM_WORLD, world = ROCSHMEM_TEAM_WORLD;
+    EXPECT_STATUS(rocshmem_team_split_2d(world, 0, NULL, 0, &x, NULL, 0, &y), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_2d", "xrange 0");
+    CHECK(x == ROCSHMEM_TEAM_INVALID && y == ROCSHMEM_TEAM_INVALID);
+    EXPECT_STATUS(rocshmem_team_split_2d(world, -4, NULL, 0, &x, NULL, 0, &y), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_2d", "xrange -4");
+    x = y = world;
+    EXPECT_STATUS(rocshmem_team_split_2d(ROCSHMEM_TEAM_INVALID, 1, NULL, 0, &x, NULL, 0, &y), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_2d", "parent", "INVALID");
+    CHECK(x == ROCSHMEM_TEAM_INVALID && y == ROCSHMEM_TEAM_INVALID);
+    EXPECT_STATUS(rocshmem_team_split_2d(world, 1, NULL, 0, &x, NULL, 1, &y), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_2d", "yaxis_config is NULL");
+    EXPECT_STATUS(rocshmem_team_split_2d(world, 1, NULL, 8, &x, NULL, 0, &y), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_2d", "xaxis_mask 8");
+    EXPECT_STATUS(rocshmem_team_split_2d(world, 1, NULL, 0, &x, NULL, 0, NULL), ROCSHMEMX_E_ARG,
+                  "rocshmem_team_split_2d", "yaxis_team is NULL");
+    rocshmem_barrier_all();
+}
+
 /* Halve the team of the left half until one PE is left: numbers stay right at every depth. */
 static void teams_of_teams(void)
 {
@@ -303,6 +401,9 @@ static const struct test_case team_cases[] = {
     {"a_team_of_one_pe_is_a_team", one_pe, 0},
     {"a_split_out_of_range_names_the_argument", bad_split, 0},
     {"a_config_is_a_hint", config, 0},
+    {"a_team_tells_its_config", get_config, 0},
+    {"a_split_in_two_dimensions_gives_rows_and_columns", grid, 0},
+    {"a_wrong_split_in_two_dimensions_names_the_argument", bad_grid, 0},
     {"teams_of_teams_keep_their_numbers", teams_of_teams, 0},
     {"translate_gives_minus_1_where_there_is_no_such_pe", translate, 0},
     {"a_destroyed_team_is_unknown_to_every_function", destroyed, 0},

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import random
 import shutil
 import signal
 import socket
@@ -40,8 +41,9 @@ _MPI_ENV = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
 
-# A shell's background job ignores SIGINT, and its children inherit that: the jobs that a test interrupts would not hear.
+# A shell's background job ignores these, and its children inherit that: the jobs that a test interrupts would not hear.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 Program = str | os.PathLike[str] | Callable[..., Any] | Sequence[str]
 
@@ -74,10 +76,18 @@ class Job:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nobody listened on a moment ago."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
+    """A TCP port of the loopback interface that nobody listened on a moment ago.
+
+    Below those that the kernel gives to whoever asks for any: until the job listens, no rendezvous takes it.
+    """
+    while True:
+        port = random.SystemRandom().randrange(20000, 32000)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
 
 
 def job_env(extra: Mapping[str, str | None] | None = None) -> dict[str, str]:

@@ -148,7 +148,7 @@ void pes_threads(int n, void (*body)(int, void *), void *arg)
 struct rs_signature pes_call(const struct rs_team *team, enum rs_call call, enum rs_kind kind, uint64_t a,
                              uint64_t b, uint64_t c)
 {
-    return (struct rs_signature){(uint32_t)call, (uint32_t)kind, team->id, {a, b, c}};
+    return (struct rs_signature){(uint32_t)call, (uint32_t)kind, team->id, {a, b, c}, 0};
 }
 
 uint64_t pes_random(uint64_t *state)

@@ -2,7 +2,6 @@
  *
  * Blocking collectives of PEs that are threads, against what they should give. Each runs with 1 to 8 PEs.
  */
-#include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,6 +54,29 @@ static int reduce(struct rs_team *team, void *dest, const void *source, size_t n
 {
     struct rs_signature s = pes_call(team, RS_CALL_REDUCE, RS_KIND_REDUCE, n, (uint64_t)type, (uint64_t)op);
     return rs_collective_reduce(team, &s, dest, source, n, type, op);
+}
+
+static int alltoalls(struct rs_team *team, void *dest, size_t dst, const void *source, size_t sst, size_t n,
+                     size_t width)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_ALLTOALLSMEM, RS_KIND_ALLTOALLS, n, dst, sst);
+    struct rs_strided strided = {dest, source, dst * width, sst * width, n, width};
+    s.width = width;
+    return rs_collective_alltoalls(team, &s, &strided);
+}
+/* With the room that there is in half a heap. */
+static int collect(struct rs_team *team, void *dest, const void *source, size_t n)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_COLLECTMEM, RS_KIND_COLLECT, 0, 0, 0);
+    struct rs_collect c = {dest, source, n, HEAP / 2, true};
+    return rs_collective_collect(team, &s, &c);
+}
+static int reduce_scatter(struct rs_team *team, void *dest, const void *source, size_t n, enum rs_type type,
+                          int op)
+{
+    struct rs_signature s =
+        pes_call(team, RS_CALL_REDUCE_SCATTER, RS_KIND_REDUCE_SCATTER, n, (uint64_t)type, (uint64_t)op);
+    return rs_collective_reduce_scatter(team, &s, dest, source, n, type, op);
 }
 
 /* --- each alone --- */
@@ -168,110 +190,98 @@ static void alltoall_and_fcollect_put_each_block_in_its_place(void **state)
     with_pes(1, 8, blocks_of_many_sizes, NULL);
 }
 
-/* --- reductions --- */
-
-/* What a value of PE pe at k is, small enough for products of eight in a double; every type rounds it as C
- * does. */
-#define INPUT(T, pe, k) ((T)((((k)*7 + (size_t)(pe)*5) % 9) - (((k) + (size_t)(pe)) % 3 ? 0 : 4)))
-
-/* Bytes of a T that mean something: a long double of the x87 has 6 bytes of padding, which nobody promises.
- */
-#define VALUE_NBYTES(type, T) ((type) == RS_TYPE_longdouble && LDBL_MANT_DIG == 64 ? 10 : sizeof(T))
-
-#define MODEL(T, expression)                                                                                 \
-    {                                                                                                        \
-        T *source = (T *)(void *)pes_at(job, SOURCE),                                                        \
-          *dest = in_place ? source : (T *)(void *)pes_at(job, DEST);                                        \
-        for (size_t k = 0; k < n; k++) source[k] = INPUT(T, job->my_pe, k);                                  \
-        CHECK(reduce(job->world, dest, source, n, type, op) == 0);                                           \
-        for (size_t k = 0; k < n; k++) {                                                                     \
-            T a = INPUT(T, 0, k);                                                                            \
-            for (int pe = 1; pe < job->n_pes; pe++) {                                                        \
-                T b = INPUT(T, pe, k);                                                                       \
-                a = (T)(expression);                                                                         \
-            }                                                                                                \
-            CHECK(memcmp(&a, &dest[k], VALUE_NBYTES(type, T)) == 0);                                         \
-        }                                                                                                    \
-        CHECK(barrier(job->world) == 0);                                                                     \
-    }
-
-#define ARITHMETIC(name, T, ...)                                                                             \
-    type = RS_TYPE_##name;                                                                                   \
-    op = ROCSHMEM_SUM;                                                                                       \
-    MODEL(T, a + b)                                                                                          \
-    op = ROCSHMEM_PROD;                                                                                      \
-    MODEL(T, a *b)                                                                                           \
-    op = ROCSHMEM_MIN;                                                                                       \
-    MODEL(T, a < b ? a : b)                                                                                  \
-    op = ROCSHMEM_MAX;                                                                                       \
-    MODEL(T, a > b ? a : b)
-#define COMPLEX(name, T, ...)                                                                                \
-    type = RS_TYPE_##name;                                                                                   \
-    op = ROCSHMEM_SUM;                                                                                       \
-    MODEL(T, a + b)                                                                                          \
-    op = ROCSHMEM_PROD;                                                                                      \
-    MODEL(T, a *b)
-#define BITWISE(name, T, ...)                                                                                \
-    type = RS_TYPE_##name;                                                                                   \
-    op = ROCSHMEM_AND;                                                                                       \
-    MODEL(T, a &b)                                                                                           \
-    op = ROCSHMEM_OR;                                                                                        \
-    MODEL(T, a | b)                                                                                          \
-    op = ROCSHMEM_XOR;                                                                                       \
-    MODEL(T, a ^ b)
-
-/* Arithmetic in the test wraps as it may in int; 9^8 fits. */
-static void every_reduction(struct rs_job *job, size_t n, bool in_place)
-{
-    enum rs_type type;
-    int op;
-    ROCSHMEM_RMA_TYPES(ARITHMETIC, )
-    ROCSHMEM_COMPLEX_TYPES(COMPLEX, )
-    ROCSHMEM_LOGIC_TYPES(BITWISE, )
-}
-
-static void reductions(struct rs_job *job, void *arg)
+static void strided_blocks(struct rs_job *job, void *arg)
 {
     (void)arg;
-    static const size_t counts[] = {1, 13, 64, 700};
-    for (size_t i = 0; i < 4; i++) every_reduction(job, counts[i], i % 2);
-}
-
-static void every_type_and_operation_reduces_as_c_does(void **state)
-{
-    (void)state;
-    with_pes(1, 8, reductions, NULL);
-}
-
-static void large_reductions(struct rs_job *job, void *arg)
-{
-    (void)arg;
-    static const size_t counts[] = {0, 14, 15, 1023, 1025, 9001, 16000};
-    for (size_t i = 0; i < 2 * sizeof counts / sizeof *counts; i++) {
-        size_t n = counts[i / 2];
-        bool in_place = i % 2;
-        int op = ROCSHMEM_SUM;
-        enum rs_type type = RS_TYPE_double;
-        MODEL(double, a + b)
+    static const size_t counts[] = {0, 1, 3, 7, 100}, strides[] = {1, 2, 5}, widths[] = {1, 2, 4, 8, 16};
+    unsigned char *source = pes_at(job, SOURCE), *dest = pes_at(job, DEST);
+    for (size_t i = 0; i < 5 * 3 * 3 * 5; i++) {
+        size_t n = counts[i % 5], dst = strides[i / 5 % 3], sst = strides[i / 15 % 3], width = widths[i / 45];
+        size_t all = n * (size_t)job->n_pes;
+        memset(dest, 99, all * dst * width + 1);
+        for (size_t k = 0; k < all * width; k++)
+            source[k / width * sst * width + k % width] = block_byte(job->my_pe, 0, k);
+        CHECK(alltoalls(job->world, dest, dst, source, sst, n, width) == 0);
+        for (size_t k = 0; k < all * dst * width; k++) {
+            size_t element = k / width / dst, block = n * width * (size_t)job->my_pe;
+            bool gap = k / width % dst != 0;
+            int from = n ? (int)(element / n) : 0;
+            CHECK(dest[k] == (gap ? 99 : block_byte(from, 0, block + (element % n) * width + k % width)));
+        }
+        CHECK(dest[all * dst * width] == 99);
+        CHECK(barrier(job->world) == 0);
     }
 }
 
-static void a_large_reduction_is_right_in_place_and_not(void **state)
+static void strided_alltoall_touches_the_elements_and_no_gap(void **state)
 {
     (void)state;
-    with_pes(1, 8, large_reductions, NULL);
+    with_pes(1, 8, strided_blocks, NULL);
 }
 
-static void signed_overflow_in_a_sum_wraps(void **state)
+/* What PE pe brings in a round: none, few that fit a line, many, mixed. */
+static size_t nbytes_of(int pe, int round)
+{
+    static const size_t sizes[] = {0, 1, 96, 97, 5000, 3, 0, 1000};
+    return round == 0 ? 0 : round == 1 ? (size_t)pe * 5 : sizes[(pe * 3 + round) % 8];
+}
+
+static void collects(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    unsigned char *source = pes_at(job, SOURCE), *dest = pes_at(job, DEST);
+    for (int round = 0; round < 12; round++) {
+        size_t n = nbytes_of(job->my_pe, round), at = 0;
+        for (size_t k = 0; k < n; k++) source[k] = block_byte(job->my_pe, round, k);
+        for (int pe = 0; pe < job->n_pes; pe++) at += nbytes_of(pe, round);
+        dest[at] = 99;
+        CHECK(collect(job->world, dest, source, n) == 0);
+        CHECK(dest[at] == 99);
+        at = 0;
+        for (int pe = 0; pe < job->n_pes; at += nbytes_of(pe, round), pe++)
+            for (size_t k = 0; k < nbytes_of(pe, round); k++) CHECK(dest[at + k] == block_byte(pe, round, k));
+    }
+}
+
+static void collect_joins_pieces_of_any_size(void **state)
 {
     (void)state;
-    int32_t a[2] = {INT32_MAX, INT32_MIN}, b[2] = {1, -1};
-    rs_reduce_combine(RS_TYPE_int32, ROCSHMEM_SUM, a, b, 2);
-    assert_int_equal(a[0], INT32_MIN);
-    assert_int_equal(a[1], INT32_MAX);
-    int64_t c = INT64_MAX, d = 2;
-    rs_reduce_combine(RS_TYPE_int64, ROCSHMEM_PROD, &c, &d, 1);
-    assert_true(c == -2);
+    with_pes(1, 8, collects, NULL);
+}
+
+/* One PE has too little room, then one a bad source: all are told, nobody writes, and the next call works. */
+static void collects_that_fail(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    unsigned char *source = pes_at(job, SOURCE), *dest = pes_at(job, DEST);
+    struct rs_signature s = pes_call(job->world, RS_CALL_COLLECTMEM, RS_KIND_COLLECT, 0, 0, 0);
+    int odd = job->n_pes - 1;
+    char name[32];
+    snprintf(name, sizeof name, "on PE %d", odd);
+    memset(source, 3, 1000);
+    memset(dest, 99, 8000);
+    for (size_t n = 10; n <= 1000; n *= 10) {
+        size_t total = n * (size_t)job->n_pes;
+        struct rs_collect c = {dest, source, n, job->my_pe == odd ? total - 1 : total, true};
+        CHECK(rs_collective_collect(job->world, &s, &c) == RS_E_ARG);
+        CHECK(strstr(rs_error_slot()->text, name) && strstr(rs_error_slot()->text, "has room for"));
+        CHECK(rs_error_slot()->pe == odd);
+        c.room_nbytes = total;
+        c.source_is_symmetric = job->my_pe != odd;
+        CHECK(rs_collective_collect(job->world, &s, &c) == RS_E_ARG);
+        CHECK(strstr(rs_error_slot()->text, name) &&
+              strstr(rs_error_slot()->text, "source is not symmetric"));
+        for (size_t k = n > 10 ? 10 * (size_t)job->n_pes : 0; k < total; k++) CHECK(dest[k] == 99);
+        c.nbytes = job->my_pe == odd ? 0 : n; /* a source that nobody needs, unless to find others' by it */
+        CHECK(rs_collective_collect(job->world, &s, &c) == (n > 96 && odd > 0 ? RS_E_ARG : 0));
+    }
+    CHECK(collect(job->world, dest, source, 8) == 0);
+}
+
+static void a_collect_that_one_pe_cannot_do_is_an_error_on_all_that_names_it(void **state)
+{
+    (void)state;
+    with_pes(1, 8, collects_that_fail, NULL);
 }
 
 /* --- what is not as it should be --- */
@@ -378,7 +388,7 @@ static void mixed_step(struct rs_job *job, struct rs_team *team, uint64_t what, 
 {
     unsigned char *source = pes_at(job, SOURCE), *dest = pes_at(job, DEST);
     size_t n = what >> 8 & 1 ? 200 : 8;
-    int root = (int)((what >> 16) % (uint64_t)job->n_pes), kind = (int)(what % 6);
+    int root = (int)((what >> 16) % (uint64_t)job->n_pes), kind = (int)(what % 9);
     uint64_t mine = step + (uint64_t)job->my_pe, got[PES_MOST * 25];
     memcpy(source, &mine, 8);
     if (what >> 24 & 1 && (what >> 32) % 16 == (uint64_t)job->my_pe) rs_wait_sleep_ns(20000);
@@ -406,6 +416,30 @@ static void mixed_step(struct rs_job *job, struct rs_team *team, uint64_t what, 
             memcpy(got, dest + pe * n, 8);
             CHECK(got[0] == step + pe);
         }
+        return;
+    case 5:
+        for (size_t pe = 0; pe < (size_t)job->n_pes; pe++) memcpy(source + pe * n * 2, &mine, 8);
+        CHECK(alltoalls(team, dest, 1, source, 2, n / 8, 8) == 0);
+        for (size_t pe = 0; pe < (size_t)job->n_pes; pe++) {
+            memcpy(got, dest + pe * n, 8);
+            CHECK(got[0] == step + pe);
+        }
+        return;
+    case 6: /* the root brings nothing */
+        CHECK(collect(team, dest, source, job->my_pe == root ? 0 : n) == 0);
+        for (size_t pe = 0, at = 0; pe < (size_t)job->n_pes; pe++) {
+            if ((int)pe == root) continue;
+            memcpy(got, dest + at, 8);
+            CHECK(got[0] == step + pe);
+            at += n;
+        }
+        return;
+    case 7:
+        for (size_t pe = 0; pe < (size_t)job->n_pes; pe++) memcpy(source + pe * n, &mine, 8);
+        CHECK(reduce_scatter(team, what >> 48 & 1 ? source : dest, source, n / 8, RS_TYPE_uint64,
+                             ROCSHMEM_MAX) == 0);
+        memcpy(got, what >> 48 & 1 ? source : dest, 8);
+        CHECK(got[0] == step + (uint64_t)job->n_pes - 1);
         return;
     default:
         CHECK(reduce(team, dest, source, n / 8, RS_TYPE_uint64, ROCSHMEM_MAX) == 0);
@@ -447,9 +481,9 @@ int main(void)
         cmocka_unit_test(many_broadcasts_in_a_row_do_not_overrun_the_ring),
         cmocka_unit_test(a_broadcast_may_be_in_place_and_of_nothing),
         cmocka_unit_test(alltoall_and_fcollect_put_each_block_in_its_place),
-        cmocka_unit_test(every_type_and_operation_reduces_as_c_does),
-        cmocka_unit_test(a_large_reduction_is_right_in_place_and_not),
-        cmocka_unit_test(signed_overflow_in_a_sum_wraps),
+        cmocka_unit_test(strided_alltoall_touches_the_elements_and_no_gap),
+        cmocka_unit_test(collect_joins_pieces_of_any_size),
+        cmocka_unit_test(a_collect_that_one_pe_cannot_do_is_an_error_on_all_that_names_it),
         cmocka_unit_test(a_mismatch_is_found_by_everyone_and_names_both_calls),
         cmocka_unit_test(a_mismatch_in_a_later_team_does_not_name_calls_of_earlier_ones),
         cmocka_unit_test(who_is_waited_for_is_said_when_time_is_out),

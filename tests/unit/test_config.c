@@ -27,7 +27,9 @@ static int clear_environment(void **state)
         found = false;
         for (char **entry = environ; *entry && !found; entry++) {
             char name[128];
-            if (strncmp(*entry, "ROCSHMEM_", 9) != 0) continue;
+            if (strncmp(*entry, "ROCSHMEM_", 9) != 0 && strncmp(*entry, "SHMEM_", 6) != 0 &&
+                strncmp(*entry, "SMA_", 4) != 0)
+                continue;
             snprintf(name, sizeof(name), "%.*s", (int)strcspn(*entry, "="), *entry);
             unsetenv(name);
             found = true;
@@ -81,9 +83,16 @@ static void sizes_have_suffixes_of_1024(void **state)
                                          {"7B", 7},
                                          {" 8M ", 8u << 20},
                                          {"18446744073709551615", UINT64_MAX},
-                                         {"16777215T", 16777215ull << 40}};
+                                         {"16777215T", 16777215ull << 40},
+                                         {"1.5G", 3ull << 29},
+                                         {"0.5k", 512},
+                                         {".25M", 1u << 18},
+                                         {"2.t", 2ull << 40},
+                                         {"0.0000019T", 1099511},
+                                         {"1.9", 1}};
     static const char *const bad[] = {
-        "", "G", "-1", "1.5G", "1X", "1 2", "0x10", "18446744073709551616", "16777216T", "1KK"};
+        "",          "G",  "-1", "1.5.5G", ".", ".G", "1,5G", "1X", "1 2", "0x10", "18446744073709551616",
+        "16777216T", "1KK"};
     accept_all(RS_SIZE, good, COUNT(good));
     refuse_all(RS_SIZE, bad, COUNT(bad));
 }
@@ -154,6 +163,57 @@ static void the_environment_is_read(void **state)
     assert_true(config.bootstrap_ns == 1500000000u);
     assert_string_equal(config.backend, "IPC");
     assert_int_equal(rs_log_threshold, RS_LOG_NONE);
+}
+
+static void openshmems_names_count_where_ours_are_unset(void **state)
+{
+    (void)state;
+    struct rs_config config;
+    setenv("SMA_SYMMETRIC_SIZE", "64M", 1);
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_true(config.heap_nbytes == 64u << 20);
+    setenv("SHMEM_SYMMETRIC_SIZE", "1.5g", 1);
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_true(config.heap_nbytes == 3ull << 29);
+    setenv("ROCSHMEM_HEAP_SIZE", "2G", 1);
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_true(config.heap_nbytes == 2ull << 30);
+    setenv("ROCSHMEM_HEAP_SIZE", "", 1); /* empty counts as unset here too */
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_true(config.heap_nbytes == 3ull << 29);
+}
+
+static void a_bad_value_is_blamed_on_the_name_that_has_it(void **state)
+{
+    (void)state;
+    struct rs_config config;
+    setenv("SHMEM_SYMMETRIC_SIZE", "plenty", 1);
+    assert_int_equal(rs_config_read(&config), RS_E_CONFIG);
+    assert_non_null(strstr(rs_error_slot()->text, "SHMEM_SYMMETRIC_SIZE is \"plenty\""));
+    assert_null(strstr(rs_error_slot()->text, "ROCSHMEM_HEAP_SIZE"));
+}
+
+static void shmem_debug_raises_the_level_where_none_is_given(void **state)
+{
+    (void)state;
+    struct rs_config config;
+    setenv("SHMEM_DEBUG", "no", 1);
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_int_equal(rs_log_threshold, RS_LOG_ERROR);
+    setenv("SHMEM_DEBUG", "please", 1);
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_int_equal(rs_log_threshold, RS_LOG_INFO);
+    setenv("ROCSHMEM_DEBUG_LEVEL", "WARN", 1);
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_int_equal(rs_log_threshold, RS_LOG_WARN);
+}
+
+static void a_variable_is_on_unless_it_says_otherwise(void **state)
+{
+    (void)state;
+    assert_true(rs_config_is_on("1") && rs_config_is_on("yes") && rs_config_is_on("anything"));
+    assert_false(rs_config_is_on("") || rs_config_is_on("0") || rs_config_is_on("OFF") ||
+                 rs_config_is_on(" no "));
 }
 
 static void expect_error(const char *variable, const char *value, const char *words)
@@ -237,7 +297,7 @@ static void rows_describe_every_variable(void **state)
     for (int i = 0; i < rs_config_rows(); i++) {
         struct rs_config_row row;
         rs_config_row(i, &row);
-        assert_int_equal(strncmp(row.variable, "ROCSHMEM_", 9), 0);
+        assert_true(strncmp(row.variable, "ROCSHMEM_", 9) == 0 || strncmp(row.variable, "SHMEM_", 6) == 0);
         assert_true(strlen(row.text) > 10);
         if (strcmp(row.variable, "ROCSHMEM_HEAP_SIZE") == 0) heap = strcmp(row.dflt, "1G") == 0;
         if (strcmp(row.variable, "ROCSHMEM_BOOTSTRAP_TIMEOUT") == 0) timeout = strcmp(row.dflt, "60") == 0;
@@ -263,6 +323,10 @@ int main(void)
         TEST(flags_are_words_in_any_case),
         TEST(an_empty_environment_gives_the_defaults),
         TEST(the_environment_is_read),
+        TEST(openshmems_names_count_where_ours_are_unset),
+        TEST(a_bad_value_is_blamed_on_the_name_that_has_it),
+        TEST(shmem_debug_raises_the_level_where_none_is_given),
+        TEST(a_variable_is_on_unless_it_says_otherwise),
         TEST(bad_values_name_variable_value_and_form),
         TEST(an_unknown_name_is_a_warning_with_the_nearest_one),
         TEST(upstreams_variables_are_accepted_with_an_info_line),

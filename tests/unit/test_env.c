@@ -79,7 +79,7 @@ static int one_job(const char *launcher, int rank, int nranks)
     }
     for (int i = 0; i < nranks; i++)
         if (all[i] != i) return 'v';
-    rs_bootstrap_close(&bootstrap);
+    rs_bootstrap_close(&bootstrap, true);
     rs_uid_stop(NULL);
     return 0;
 }

@@ -44,6 +44,18 @@ static int broadcast(struct rs_team *team, void *dest, const void *source, size_
         pes_call(team, RS_CALL_BROADCASTMEM_ON_STREAM, RS_KIND_BROADCAST, n, (uint64_t)root, 0);
     return rs_stream_broadcast(team, &s, dest, source, n, root, stream);
 }
+static int fcollect(struct rs_team *team, void *dest, const void *source, size_t n, void *stream)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_FCOLLECTMEM_ON_STREAM, RS_KIND_FCOLLECT, n, 0, 0);
+    return rs_stream_fcollect(team, &s, dest, source, n, stream);
+}
+static int reduce(struct rs_team *team, void *dest, const void *source, size_t n, enum rs_type type, int op,
+                  void *stream)
+{
+    struct rs_signature s =
+        pes_call(team, RS_CALL_REDUCE_ON_STREAM, RS_KIND_REDUCE, n, (uint64_t)type, (uint64_t)op);
+    return rs_stream_reduce(team, &s, dest, source, n, type, op, stream);
+}
 static void wait_on_stream(struct rs_job *job, void *stream, uint64_t *word, uint64_t value)
 {
     struct rs_memop op = {.kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_GE, .word = word, .value = value};
@@ -80,12 +92,18 @@ static void enqueue(struct rs_job *job, int round, int k, uint64_t what, void *s
     memset(dest, 0, ROOM);
     for (int to = 0; to < job->n_pes; to++)
         memset(source + (size_t)to * n, byte_of(round, k, job->my_pe, to), n);
-    switch (what % 3) {
+    switch (what % 5) {
     case 0:
         CHECK(barrier(job->world, stream) == 0);
         return;
     case 1:
         CHECK(alltoall(job->world, dest, source, n, stream) == 0);
+        return;
+    case 3:
+        CHECK(fcollect(job->world, dest, source, n, stream) == 0);
+        return;
+    case 4: /* of bytes, which wrap */
+        CHECK(reduce(job->world, dest, source, n, RS_TYPE_uint8, ROCSHMEM_SUM, stream) == 0);
         return;
     default:
         CHECK(broadcast(job->world, dest, source, n, root, stream) == 0);
@@ -97,12 +115,17 @@ static void is_right(struct rs_job *job, int round, int k, uint64_t what)
     const unsigned char *dest = pes_at(job, (size_t)k * 2 * ROOM) + ROOM;
     size_t n = block_nbytes(what);
     int root = (int)((what >> 16) % (uint64_t)job->n_pes);
-    for (int from = 0; what % 3 == 1 && from < job->n_pes; from++)
-        for (size_t i = 0; i < n; i++)
-            CHECK(dest[(size_t)from * n + i] == byte_of(round, k, from, job->my_pe));
-    for (size_t i = 0; what % 3 == 2 && i < n; i++) CHECK(dest[i] == byte_of(round, k, root, 0));
-    for (size_t i = what % 3 == 1 ? n * (size_t)job->n_pes : what % 3 == 2 ? n : 0; i < ROOM; i++)
-        CHECK(dest[i] == 0);
+    uint64_t kind = what % 5;
+    bool blocks = kind == 1 || kind == 3;
+    unsigned char sum = 0;
+    for (int from = 0; from < job->n_pes; from++) {
+        sum = (unsigned char)(sum + byte_of(round, k, from, 0));
+        for (size_t i = 0; blocks && i < n; i++)
+            CHECK(dest[(size_t)from * n + i] == byte_of(round, k, from, kind == 1 ? job->my_pe : 0));
+    }
+    for (size_t i = 0; kind == 2 && i < n; i++) CHECK(dest[i] == byte_of(round, k, root, 0));
+    for (size_t i = 0; kind == 4 && i < n; i++) CHECK(dest[i] == sum);
+    for (size_t i = blocks ? n * (size_t)job->n_pes : kind == 0 ? 0 : n; i < ROOM; i++) CHECK(dest[i] == 0);
 }
 
 static void mixture(struct rs_job *job, void *arg)
@@ -186,6 +209,87 @@ static void a_broadcast_may_be_in_place(void **state)
     (void)state;
     run(1, in_place, NULL);
     run(4, in_place, NULL);
+}
+
+/* To the bit what the blocking one gives: same order of the members. */
+static void reductions(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    static const size_t counts[] = {0, 1, 14, 63, 64, 1000, 20000};
+    struct rs_signature s = pes_call(job->world, RS_CALL_BARRIER, RS_KIND_BARRIER, 0, 0, 0);
+    float *source = (float *)(void *)pes_at(job, 0), *dest = (float *)(void *)pes_at(job, HEAP / 4),
+          *want = (float *)(void *)pes_at(job, HEAP / 2);
+    void *stream = new_stream(job);
+    for (size_t i = 0; i < 2 * sizeof counts / sizeof *counts; i++) {
+        size_t n = counts[i / 2];
+        uint64_t random = 3 * (uint64_t)i + (uint64_t)job->my_pe;
+        float *to = i % 2 ? source : dest;
+        for (size_t k = 0; k < n; k++) source[k] = (float)(pes_random(&random) >> 30) / 3e3f;
+        struct rs_signature reduce_call =
+            pes_call(job->world, RS_CALL_REDUCE, RS_KIND_REDUCE, n, RS_TYPE_float, ROCSHMEM_SUM);
+        CHECK(rs_collective_reduce(job->world, &reduce_call, want, source, n, RS_TYPE_float, ROCSHMEM_SUM) ==
+              0);
+        to[n] = i % 2 ? 5.0f : 7.0f;
+        CHECK(rs_collective_barrier(job->world, &s) == 0);
+        CHECK(reduce(job->world, to, source, n, RS_TYPE_float, ROCSHMEM_SUM, stream) == 0);
+        synchronize(job, stream);
+        CHECK(memcmp(to, want, n * sizeof *to) == 0 && to[n] == (i % 2 ? 5.0f : 7.0f));
+    }
+    CHECK(job->device.ops->stream_destroy(&job->device, stream) == 0);
+}
+
+static void a_reduction_on_a_stream_has_the_bits_of_the_blocking_one(void **state)
+{
+    (void)state;
+    run(1, reductions, NULL);
+    run(2, reductions, NULL);
+    run(5, reductions, NULL);
+}
+
+/* A share is larger than a piece; the stream has other work around it. */
+static void large_reduction(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    size_t n = 3 * HEAP / 8; /* of bytes: in place, more than one piece for a share of two */
+    unsigned char *both = pes_at(job, 0);
+    memset(both, 3, 2 * n);
+    memset(both + 2 * n, 77, 16);
+    CHECK(barrier(job->world, NULL) == 0);
+    for (int i = 0; i < 3; i++)
+        CHECK(reduce(job->world, both, both, 2 * n, RS_TYPE_uint8, ROCSHMEM_SUM, NULL) == 0);
+    synchronize(job, NULL);
+    unsigned char want = (unsigned char)(3 * job->n_pes * job->n_pes * job->n_pes);
+    for (size_t k = 0; k < 2 * n; k++) CHECK(both[k] == want);
+    CHECK(both[2 * n] == 77);
+}
+
+static void a_large_reduction_in_pieces_in_place_is_right(void **state)
+{
+    (void)state;
+    run(1, large_reduction, NULL);
+    run(2, large_reduction, NULL);
+    run(3, large_reduction, NULL);
+}
+
+static void of_nothing(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    unsigned char *p = pes_at(job, 0);
+    CHECK(alltoall(job->world, p, p, 0, NULL) == 0);
+    CHECK(broadcast(job->world, p, p, 0, 0, NULL) == 0);
+    CHECK(fcollect(job->world, NULL, NULL, 0, NULL) == 0);
+    CHECK(reduce(job->world, NULL, NULL, 0, RS_TYPE_double, ROCSHMEM_MAX, NULL) == 0);
+    synchronize(job, NULL);
+    CHECK(reduce(job->world, p, p, job->my_pe ? 0 : 1, RS_TYPE_double, ROCSHMEM_MAX, NULL) == RS_E_MISMATCH ||
+          job->device.ops->synchronize(&job->device, NULL) == RS_E_MISMATCH);
+    CHECK(strstr(rs_error_slot()->text, "(team world, 0 elements)"));
+    CHECK(strstr(rs_error_slot()->text, "(team world, 1 elements)"));
+}
+
+static void calls_of_nothing_are_calls_and_differ_from_others(void **state)
+{
+    (void)state;
+    run(2, of_nothing, NULL);
 }
 
 static void different(struct rs_job *job, void *arg)
@@ -290,6 +394,9 @@ int main(void)
         cmocka_unit_test(operations_of_one_team_on_two_streams_give_the_right_bytes),
         cmocka_unit_test(many_barriers_behind_a_parked_stream_return_at_once),
         cmocka_unit_test(a_broadcast_may_be_in_place),
+        cmocka_unit_test(a_reduction_on_a_stream_has_the_bits_of_the_blocking_one),
+        cmocka_unit_test(a_large_reduction_in_pieces_in_place_is_right),
+        cmocka_unit_test(calls_of_nothing_are_calls_and_differ_from_others),
         cmocka_unit_test(a_mismatch_on_a_stream_is_told_to_everyone),
         cmocka_unit_test(an_unknown_stream_leaves_the_job_as_it_was),
         cmocka_unit_test(a_slot_is_not_used_again_before_the_stream_work_of_its_team_is_over),

@@ -128,6 +128,69 @@ static void positions_are_those_of_the_split(void **state)
     run(7, positions);
 }
 
+/* Rows and columns of every width, used by all of them at one time. */
+static void grids(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    int n = job->n_pes, me = job->my_pe;
+    for (int xrange = 1; xrange <= n + 2; xrange++) {
+        struct rs_team *x = NULL, *y = NULL;
+        int width = xrange < n ? xrange : n, row = me / width, column = me % width;
+        CHECK(rs_team_split_2d(job->world, RS_CALL_TEAM_SPLIT_2D, xrange, &x, &y) == 0);
+        CHECK(x->my_pe == column && y->my_pe == row && x->id != y->id);
+        CHECK(x->n_pes == (n - row * width < width ? n - row * width : width));
+        CHECK(y->n_pes == (n - column + width - 1) / width);
+        for (int i = 0; i < x->n_pes; i++) CHECK(x->pes[i] == row * width + i);
+        for (int i = 0; i < y->n_pes; i++) CHECK(y->pes[i] == column + i * width);
+        for (int i = 0; i < 20 + row; i++) CHECK(barrier(x) == 0);
+        for (int i = 0; i < 20 + column; i++) CHECK(barrier(y) == 0);
+        rs_team_destroy(xrange % 2 ? x : y);
+        rs_team_destroy(xrange % 2 ? y : x);
+    }
+    struct rs_team *x = NULL, *y = NULL;
+    CHECK(rs_team_split_2d(job->world, RS_CALL_TEAM_SPLIT_2D, 0, &x, &y) == RS_E_ARG && !x && !y);
+    CHECK(strstr(rs_error_slot()->text, "xrange 0"));
+    CHECK(barrier(job->world) == 0);
+    CHECK(job->teams.n_live == 2);
+}
+
+static void a_split_in_two_dimensions_gives_every_row_and_column(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 8; n++) run(n, grids);
+}
+
+/* One slot is left on every PE: the x team takes it, and there is none for the y team. On PE 0 there is none
+ * at all: its row has no x team either. */
+static void grid_without_room(struct rs_job *job, void *arg)
+{
+    (void)arg;
+    struct rs_team *teams[MAX_TEAMS], *x = NULL, *y = NULL, *alone = NULL;
+    for (int i = 0; i < MAX_TEAMS - 3; i++) teams[i] = split(job->world, 0, 1, job->n_pes);
+    alone = split(job->world, 0, 1, 1); /* PE 0's last slot */
+    CHECK(rs_team_split_2d(job->world, RS_CALL_TEAM_SPLIT_2D, 2, &x, &y) == RS_E_LIMIT);
+    CHECK(!y && !x == (job->my_pe < 2));
+    if (job->my_pe < 2) CHECK(strstr(rs_error_slot()->text, "PE 0 is in 8 teams already"));
+    if (x) {
+        CHECK(barrier(x) == 0);
+        rs_team_destroy(x);
+    }
+    CHECK(barrier(job->world) == 0);
+    if (alone) rs_team_destroy(alone);
+    rs_team_destroy(teams[0]);
+    CHECK(rs_team_split_2d(job->world, RS_CALL_TEAM_SPLIT_2D, 2, &x, &y) == 0);
+    CHECK(barrier(x) == 0 && barrier(y) == 0);
+    rs_team_destroy(x);
+    rs_team_destroy(y);
+    for (int i = 1; i < MAX_TEAMS - 3; i++) rs_team_destroy(teams[i]);
+}
+
+static void where_an_axis_has_no_room_the_others_get_their_team(void **state)
+{
+    (void)state;
+    run(4, grid_without_room);
+}
+
 /* Stream barriers of a team whose slot had other teams before: nothing that these left is waited for. */
 static void stream_lives(struct rs_job *job, void *arg)
 {
@@ -158,6 +221,8 @@ int main(void)
         cmocka_unit_test(a_full_table_is_a_limit_on_every_pe_and_empties_again),
         cmocka_unit_test(a_handle_is_found_while_its_team_lives_and_never_again),
         cmocka_unit_test(positions_are_those_of_the_split),
+        cmocka_unit_test(a_split_in_two_dimensions_gives_every_row_and_column),
+        cmocka_unit_test(where_an_axis_has_no_room_the_others_get_their_team),
         cmocka_unit_test(stream_barriers_of_later_teams_start_afresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

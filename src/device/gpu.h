@@ -70,7 +70,7 @@ int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int lo
 void rs_gpu_windows_unmap(struct rs_windows *windows);
 int rs_gpu_words_alloc(struct rs_device *dev, size_t nbytes, void **words_out);
 void rs_gpu_words_free(struct rs_gpu *gpu); /* all of them; context entered by the caller */
-void rs_gpu_windows_choose(bool ipc); /* of the windows made from now on */
+void rs_gpu_windows_choose(bool ipc);       /* of the windows made from now on */
 
 /* gpu_work.c; context entered by the callee */
 int rs_gpu_copy(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes);

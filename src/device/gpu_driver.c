@@ -273,6 +273,8 @@ static bool open_driver(struct rs_gpu_driver *drv, const char *library, char *wh
     }
     code = drv->vendor == RS_GPU_VENDOR_CUDA ? drv->cuda_version(&drv->version)
                                              : drv->hip_version(&drv->version);
+    /* HIP has batches from 6.4 on; before, the symbol may be there and refuse. */
+    if (drv->vendor == RS_GPU_VENDOR_HIP && drv->version < 60400000) drv->batch = NULL;
     /* HIP: exported by descriptor from 7.0 on, and its import takes the descriptor's value from 7.1 on. */
     drv->vmm = !no_vmm && code == 0 && (drv->vendor == RS_GPU_VENDOR_CUDA || drv->version >= 70100000);
     rs_log(RS_LOG_INFO, "%s driver %s, version %d", drv->name, drv->library, drv->version);

@@ -53,11 +53,13 @@ static int reduce(struct rs_gpu *gpu, void *stream, const struct rs_reduction *r
     int code = gpu->drv->stream_capturing(stream, &capturing);
     if (code) return rs_gpu_fail_stream(gpu, code, "look at a stream", stream);
     if (!gpu->drv->host_function)
-        return rs_fail(RS_E_UNSUPPORTED, "this %s driver runs no functions in a stream, so it can't reduce there",
+        return rs_fail(RS_E_UNSUPPORTED,
+                       "this %s driver runs no functions in a stream, so it can't reduce there",
                        gpu->drv->name);
     size_t room = RS_GPU_STAGING_NBYTES / (size_t)r->n_members / 64 * 64, most = room / r->width;
-    if (most == 0) return rs_fail(RS_E_LIMIT, "a stream reduction takes at most %zu PEs, not %d",
-                                  RS_GPU_STAGING_NBYTES / 64, r->n_members);
+    if (most == 0)
+        return rs_fail(RS_E_LIMIT, "a stream reduction takes at most %zu PEs, not %d",
+                       RS_GPU_STAGING_NBYTES / 64, r->n_members);
     struct combine c = {.reduction = *r, .room_nbytes = room, .captured = capturing != 0};
     RS_TRY(rs_gpu_staging_take(gpu, &c.staging, &c.buffer));
     for (size_t at = 0; at < r->n && rc == 0; at += most) {

@@ -90,8 +90,8 @@ static int pull_all(struct rs_step *step, void *dest, const void *source, size_t
     for (int k = 0; k < team->n_pes; k++) {
         int i = (team->my_pe + k) % team->n_pes; /* not all from the same one at a time */
         if (i != team->my_pe) RS_TRY(rs_step_await(step, i));
-        RS_TRY(rs_step_copy(step, (char *)dest + (size_t)i * nbytes, rs_step_address(step, i, source) + offset,
-                            nbytes));
+        RS_TRY(rs_step_copy(step, (char *)dest + (size_t)i * nbytes,
+                            rs_step_address(step, i, source) + offset, nbytes));
     }
     team->unsynced = 0;
     return rs_step_next(step);

@@ -9,7 +9,7 @@
 #include "pgas/collective.h"
 #include "pgas/step.h"
 
-#define PIECE_NBYTES 8192              /* combined on the stack at one time */
+#define PIECE_NBYTES 8192               /* combined on the stack at one time */
 #define STAGED_NBYTES ((size_t)1 << 20) /* the same where members' memory has to be copied for the CPU */
 
 /* out[0, n): element at + k of every member's source, combined. room: for n elements, where the CPU can't
@@ -58,14 +58,15 @@ int rs_reduce_members(const struct rs_team *team, void *dest, const void *source
         return reduce_pieces(team, dest, source, begin, end, type, op, sum, NULL, sizeof sum);
     unsigned char *rooms = malloc(2 * STAGED_NBYTES);
     if (!rooms) return rs_fail(RS_E_NOMEM, "no memory for a reduction of %zu elements", end - begin);
-    int rc = reduce_pieces(team, dest, source, begin, end, type, op, rooms, rooms + STAGED_NBYTES, STAGED_NBYTES);
+    int rc =
+        reduce_pieces(team, dest, source, begin, end, type, op, rooms, rooms + STAGED_NBYTES, STAGED_NBYTES);
     free(rooms);
     return rc;
 }
 
 /* dest[0, n): element at + k of every member's payload, combined. */
 static int combine_payloads(const struct rs_step *step, void *dest, size_t at, size_t n, enum rs_type type,
-                             int op)
+                            int op)
 {
     _Alignas(16) unsigned char sum[RS_INLINE_NBYTES], in[RS_INLINE_NBYTES];
     size_t width = rs_type_nbytes(type);

@@ -118,8 +118,8 @@ int rs_heap_alloc(struct rs_heap *heap, size_t nbytes, size_t align, void **ptr_
     RS_TRY(rs_check_alignment(align));
     if (align < RS_HEAP_ALIGN) align = RS_HEAP_ALIGN;
     if (align > heap->align)
-        return rs_fail(RS_E_ARG, "alignment %zu is above %zu, which windows of this device are aligned to", align,
-                       heap->align);
+        return rs_fail(RS_E_ARG, "alignment %zu is above %zu, which windows of this device are aligned to",
+                       align, heap->align);
     uint64_t room = ((uint64_t)nbytes + RS_HEAP_ALIGN - 1) & ~(uint64_t)(RS_HEAP_ALIGN - 1);
     int rc = 0;
     pthread_mutex_lock(&heap->lock);

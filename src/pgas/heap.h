@@ -43,8 +43,8 @@ struct rs_heap {
     struct rs_window *window; /* one reference */
     uintptr_t base;           /* of this PE's heap: the start of its window */
     size_t nbytes;
-    size_t align;     /* the largest that blocks can have */
-    uintptr_t flags; /* of this PE; a peer's are at + shift */
+    size_t align;         /* the largest that blocks can have */
+    uintptr_t flags;      /* of this PE; a peer's are at + shift */
     pthread_mutex_t lock; /* everything below but generation */
     struct rs_blocks blocks;
     struct rs_allocation *list; /* owned, sorted by offset */

@@ -78,7 +78,7 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
         atomic_load_explicit(&thread->job, memory_order_relaxed) == job; /* else one of our own threads */
     uint64_t now = rs_os_now_ns();
     if (user && (first || waited_ns % 128000000u < 1000000u))
-        write_detail(thread, now - waited_ns); /* now and then anew */
+        write_detail(thread, now - waited_ns);                      /* now and then anew */
     if (job->board.vitals) RS_TRY(rs_board_look(&job->board, now)); /* init waits for its device before */
     if (!user) return 0;
     if (thread->awaits) RS_TRY(rs_deadlock_look(job, thread, waited_ns));
@@ -261,8 +261,8 @@ static int build(struct rs_job *job, const int fds[FDS_MOST], struct rs_windows 
         RS_TRY(job->device.ops->windows_map(&job->device, fds[FD_WINDOWS], windows));
     RS_TRY(rs_window_create(&window, job->device.ops, windows));
     *windows = (struct rs_windows){0};
-    RS_TRY(rs_heap_init(&job->heap, window, job->config.heap_nbytes, job->board.drops, job->n_pes,
-                        job->my_pe));
+    RS_TRY(
+        rs_heap_init(&job->heap, window, job->config.heap_nbytes, job->board.drops, job->n_pes, job->my_pe));
     RS_TRY(job->device.ops->words_alloc(&job->device, rs_stream_complete_nbytes((int)job->config.max_teams),
                                         &words));
     job->stream_complete = words;

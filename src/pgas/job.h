@@ -58,7 +58,7 @@ struct rs_job {
     char device_why[160]; /* why this kind: for people */
     struct rs_heap heap;
     struct rs_static_data data; /* the second symmetric region; nbytes 0 without */
-    uint64_t *stream_complete; /* owned: a ring per slot: what of its stream collectives is complete here */
+    uint64_t *stream_complete;  /* owned: a ring per slot: what of its stream collectives is complete here */
     struct rs_route *routes;    /* owned, n_pes */
     bool can_be_outstanding;    /* some route's transport has a quiet or a fence */
     struct rs_teams teams;

@@ -190,8 +190,9 @@ static int enqueue_reduce(const struct rs_team *team, const struct data *data, s
         at[i] = (char *)rs_route_address(route, data->dest) + begin * width;
         at[n + i] = (char *)rs_route_address(route, data->source) + begin * width;
     }
-    struct rs_reduction reduction = {at,    (const void *const *)(at + n), team->n_pes, width, end - begin,
-                                     data->type, data->op, combine_any};
+    struct rs_reduction reduction = {
+        at,         (const void *const *)(at + n), team->n_pes, width, end - begin, data->type, data->op,
+        combine_any};
     int rc = device->ops->reduce(device, stream, &reduction);
     free(at);
     return rc;

@@ -47,8 +47,8 @@ struct rs_device_offer rs_device_offer(const struct rs_config *config, bool only
         if (rs_device_kinds[i]->count(&options, why, sizeof why) > 0)
             offer.has |= 1u << i;
         else
-            rs_log(offer.wanted == i ? RS_LOG_WARN : RS_LOG_INFO, "no %s device: %s", rs_device_kinds[i]->name,
-                   why);
+            rs_log(offer.wanted == i ? RS_LOG_WARN : RS_LOG_INFO, "no %s device: %s",
+                   rs_device_kinds[i]->name, why);
         if (offer.has >> i & 1) break; /* the other kind would not be taken */
     }
     return offer;
@@ -68,11 +68,10 @@ int rs_device_choose(const struct rs_device_offer *offers, int n_pes, const stru
     uint32_t wanted = offers[0].wanted;
     for (int pe = 1; pe < n_pes; pe++)
         if (offers[pe].wanted != wanted)
-            return rs_fail_pe(RS_E_CONFIG, pe,
-                              "ROCSHMEM_DEVICE differs: PE %d wants %s, PE 0 wants %s; set it alike", pe,
-                              offers[pe].wanted == RS_DEVICE_AUTO ? "auto"
-                                                                  : rs_device_kinds[offers[pe].wanted]->name,
-                              wanted == RS_DEVICE_AUTO ? "auto" : rs_device_kinds[wanted]->name);
+            return rs_fail_pe(
+                RS_E_CONFIG, pe, "ROCSHMEM_DEVICE differs: PE %d wants %s, PE 0 wants %s; set it alike", pe,
+                offers[pe].wanted == RS_DEVICE_AUTO ? "auto" : rs_device_kinds[offers[pe].wanted]->name,
+                wanted == RS_DEVICE_AUTO ? "auto" : rs_device_kinds[wanted]->name);
     if (wanted != RS_DEVICE_AUTO) {
         int pe = first_without(offers, n_pes, wanted);
         if (pe >= 0)
@@ -191,7 +190,8 @@ static int open_others(struct rs_job *job, const struct told *all, int listener,
     return 0;
 }
 
-int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc, struct rs_windows *windows)
+int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc,
+                        struct rs_windows *windows)
 {
     struct told mine = {.status = 0}, *all = calloc((size_t)job->n_pes, sizeof *all);
     int fd = -1, listener = -1;
@@ -214,9 +214,10 @@ int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int 
         if (all[pe].status < 0)
             rc = rs_fail_pe(all[pe].status, pe, "PE %d could not start: %s", pe, all[pe].text);
         else if (all[pe].has_fd != all[job->my_pe].has_fd)
-            rc = rs_fail_pe(RS_E_DEVICE, pe,
-                            "PE %d shares its window in another way than PE %d; set ROCSHMEM_HEAP_SHARING=ipc",
-                            pe, job->my_pe);
+            rc =
+                rs_fail_pe(RS_E_DEVICE, pe,
+                           "PE %d shares its window in another way than PE %d; set ROCSHMEM_HEAP_SHARING=ipc",
+                           pe, job->my_pe);
     }
     if (rc == 0) rc = open_others(job, all, listener, fd, windows, bootstrap->deadline_ns);
     if (listener >= 0) close(listener);

@@ -33,10 +33,12 @@ struct rs_device_offer rs_device_offer(const struct rs_config *config, bool only
 int rs_device_choose(const struct rs_device_offer *offers, int n_pes, const struct rs_config *config,
                      const struct rs_device_ops **ops_out, char *why_out);
 /* Which device of its kind this PE takes: what the program chose, else by turns. */
-int rs_device_pick(const struct rs_device_ops *ops, const struct rs_config *config, int my_local, int *ordinal_out);
+int rs_device_pick(const struct rs_device_ops *ops, const struct rs_config *config, int my_local,
+                   int *ordinal_out);
 
 /* For devices whose windows each PE makes: make, tell, open. Every PE calls it, with rc < 0 where something
  * failed before: then it fails on all, naming the PE. windows holds what is to be unmapped in any case. */
-int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc, struct rs_windows *windows);
+int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc,
+                        struct rs_windows *windows);
 
 #endif

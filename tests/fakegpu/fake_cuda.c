@@ -31,7 +31,8 @@ static _Atomic bool started;
 #define DECLARE(member, args, cuda, hip) EXPORT int cuda args;
 RS_GPU_COMMON(DECLARE)
 RS_GPU_CUDA(DECLARE)
-RS_GPU_NEW(DECLARE) RS_GPU_VMM(DECLARE)
+RS_GPU_NEW(DECLARE)
+RS_GPU_VMM(DECLARE)
 
     /* ---- devices and contexts ---- */
 

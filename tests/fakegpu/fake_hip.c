@@ -16,7 +16,7 @@ RS_GPU_COMMON(DECLARE)
 RS_GPU_HIP(DECLARE)
 RS_GPU_NEW(DECLARE)
 
-    static _Thread_local int current;
+static _Thread_local int current;
 
 static int major(void)
 {
@@ -34,7 +34,7 @@ int hipInit(unsigned flags)
 }
 int hipRuntimeGetVersion(int *version)
 {
-    *version = major() * 10000000 + 200000;
+    *version = major() * 10000000 + 400000;
     return OK;
 }
 int hipDeviceGet(int *device, int ordinal)

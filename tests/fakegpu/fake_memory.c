@@ -102,13 +102,27 @@ static struct block *take(uintptr_t ptr, enum block_kind kind)
     return b;
 }
 
+/* Addresses, aligned; MAP_FAILED when there are none. */
+static void *reserve(size_t nbytes, size_t align)
+{
+    unsigned char *all =
+        mmap(NULL, nbytes + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) return all;
+    unsigned char *base = (unsigned char *)(((uintptr_t)all + align - 1) & ~(uintptr_t)(align - 1));
+    if (base > all) munmap(all, (size_t)(base - all));
+    if (base < all + align) munmap(base + nbytes, (size_t)(all + align - base));
+    return base;
+}
+
 /* Device memory behind a descriptor, at an address of the system's choice. */
 static int map_device(int fd, size_t nbytes, bool imported, uintptr_t *ptr)
 {
     struct block b = {.kind = BLOCK_DEVICE, .nbytes = whole(nbytes), .fd = fd, .imported = imported};
-    void *cpu = mmap(NULL, b.nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), *base = cpu;
-    if (cpu != MAP_FAILED && fake_strict())
-        base = mmap(NULL, b.nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *base = reserve(b.nbytes, FAKE_GRANULARITY),
+         *cpu = base; /* aligned as large ones are by real drivers */
+    if (base != MAP_FAILED)
+        cpu = mmap(fake_strict() ? NULL : base, b.nbytes, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | (fake_strict() ? 0 : MAP_FIXED), fd, 0);
     if (cpu == MAP_FAILED || base == MAP_FAILED) {
         close(fd);
         return OUT_OF_MEMORY;
@@ -297,12 +311,8 @@ int fake_vmm_reserve(uintptr_t *ptr, size_t nbytes, size_t align)
 {
     if (nbytes == 0 || nbytes % FAKE_GRANULARITY || (align & (align - 1))) return INVALID_VALUE;
     if (align < FAKE_GRANULARITY) align = FAKE_GRANULARITY;
-    unsigned char *all =
-        mmap(NULL, nbytes + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all == MAP_FAILED) return OUT_OF_MEMORY;
-    unsigned char *base = (unsigned char *)(((uintptr_t)all + align - 1) & ~(uintptr_t)(align - 1));
-    if (base > all) munmap(all, (size_t)(base - all));
-    if (base < all + align) munmap(base + nbytes, (size_t)(all + align - base));
+    unsigned char *base = reserve(nbytes, align);
+    if (base == MAP_FAILED) return OUT_OF_MEMORY;
     struct reservation *r = malloc(sizeof *r);
     if (!r) abort();
     pthread_mutex_lock(&lock);

@@ -258,7 +258,8 @@ static void the_last_hold_unmaps_the_window_after_the_heap_is_gone(void **state)
     struct rs_hold *holds[2];
     void *p;
     n_unmapped = 0;
-    struct rs_windows windows = {.nbytes = 4096, .align = 4096, .n_local = 1, .base = malloc(sizeof(uintptr_t))};
+    struct rs_windows windows = {
+        .nbytes = 4096, .align = 4096, .n_local = 1, .base = malloc(sizeof(uintptr_t))};
     assert_non_null(windows.base);
     windows.base[0] = (uintptr_t)memory;
     assert_int_equal(rs_window_create(&window, &ops, &windows), 0);

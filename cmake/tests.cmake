@@ -27,6 +27,7 @@ endforeach()
 # Programs that are started as jobs. conformance says itself how; each of tests/fault/*.c is a program, in tests/fault of
 # the build folder, started by the Python tests.
 add_subdirectory(tests/fakegpu)
+add_subdirectory(tests/gpu)
 if(EXISTS ${CMAKE_SOURCE_DIR}/tests/conformance/CMakeLists.txt)
     add_subdirectory(tests/conformance)
 endif()

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The few functions of the GPU's driver that the tests need beside the runtime: found by name, so that one
+ * program serves both vendors.
+ */
+#ifndef TESTS_GPU_DRIVER_H
+#define TESTS_GPU_DRIVER_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct driver {
+    int (*begin)(void *stream, int mode);
+    int (*end)(void *stream, void **graph);
+    int (*instantiate)(void **exec, void *graph, unsigned long long flags);
+    int (*hip_instantiate)(void **exec, void *graph, void **node, char *log, size_t nbytes);
+    int (*launch)(void *exec, void *stream);
+    int (*exec_destroy)(void *exec);
+    int (*graph_destroy)(void *graph);
+    int (*current)(void **context); /* CUDA */
+    int (*init)(unsigned flags);
+    int (*retain)(void **context, int device);
+    int (*set_current)(void *context);
+    int (*sync)(void *stream);
+    int (*copy)(uintptr_t dst, uintptr_t src, size_t nbytes, void *stream); /* CUDA: device to device */
+};
+
+static inline void *driver_symbol(void *library, const char *name)
+{
+    void *symbol = dlsym(library, name);
+    if (!symbol) {
+        printf("FAIL the driver has no %s\n", name);
+        exit(2);
+    }
+    return symbol;
+}
+
+static inline struct driver driver_open(int hip)
+{
+    static const char *const names[][2] = {{"cuStreamBeginCapture_v2", "hipStreamBeginCapture"},
+                                           {"cuStreamEndCapture", "hipStreamEndCapture"},
+                                           {"cuGraphLaunch", "hipGraphLaunch"},
+                                           {"cuGraphExecDestroy", "hipGraphExecDestroy"},
+                                           {"cuGraphDestroy", "hipGraphDestroy"},
+                                           {"cuStreamSynchronize", "hipStreamSynchronize"}};
+    struct driver d = {0};
+    void *library = dlopen(hip ? "libamdhip64.so.5" : "libcuda.so.1", RTLD_NOW);
+    void **slots[] = {(void **)&d.begin,        (void **)&d.end,           (void **)&d.launch,
+                      (void **)&d.exec_destroy, (void **)&d.graph_destroy, (void **)&d.sync};
+    if (!library) {
+        printf("FAIL the driver cannot be opened\n");
+        exit(2);
+    }
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        *slots[i] = driver_symbol(library, names[i][hip]);
+    if (hip) {
+        *(void **)&d.hip_instantiate = driver_symbol(library, "hipGraphInstantiate");
+    } else {
+        *(void **)&d.instantiate = driver_symbol(library, "cuGraphInstantiateWithFlags");
+        *(void **)&d.current = driver_symbol(library, "cuCtxGetCurrent");
+        *(void **)&d.copy = driver_symbol(library, "cuMemcpyDtoDAsync_v2");
+        *(void **)&d.init = driver_symbol(library, "cuInit");
+        *(void **)&d.retain = driver_symbol(library, "cuDevicePrimaryCtxRetain");
+        *(void **)&d.set_current = driver_symbol(library, "cuCtxSetCurrent");
+    }
+    return d;
+}
+
+#endif

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/log.h"
+#include "base/status.h"
 #include "observe/calls.def"
 #include "rocshmem/rocshmem.h"
 
@@ -95,5 +97,11 @@ static inline uint64_t rs_signature_hash(const struct rs_signature *s)
 }
 /* "rocshmem_broadcastmem(team world, 64 bytes, root 0)". */
 void rs_signature_format(const struct rs_signature *signature, char *out, size_t nbytes);
+void rs_signature_log_slow(const struct rs_signature *signature) __attribute__((cold));
+/* A line at level API for the call that a signature stands for; at level TRACE for its later steps too. */
+static inline void rs_signature_log(const struct rs_signature *signature)
+{
+    if (RS_UNLIKELY(rs_log_threshold >= RS_LOG_API)) rs_signature_log_slow(signature);
+}
 
 #endif

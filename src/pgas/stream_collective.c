@@ -216,6 +216,7 @@ static int enqueue(struct rs_team *team, const struct rs_signature *signature, c
     int known =
         job->device.ops->query(&job->device, stream); /* an unknown stream: before anything is enqueued */
     if (known < 0) return known;
+    rs_signature_log(signature);
     struct rs_memop few[32], *ops = few;
     size_t most = 2 * (size_t)team->n_pes + 1;
     struct op *op = malloc(sizeof *op);

@@ -13,7 +13,8 @@ from pathlib import Path
 from contract import ROOT, check, end, skip
 
 VENV = ROOT / "build" / "venv"
-CLEAN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent"}
+# No HOME; and no compiler cache, which would make one.
+CLEAN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent", "CCACHE_DISABLE": "1"}
 sites = sorted(VENV.glob("lib/python3*/site-packages"))
 if not sites or not (sites[0] / "rocshmem4py").is_dir():
     check("the package is installed", "build/venv lacks it; run make build")

@@ -21,7 +21,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 TORCH ?= 2.13.0
 
 # What the wheel is made of. A stamp newer than all of it means that build/venv is up to date.
-sources := CMakeLists.txt pyproject.toml $(shell find src include bindings python tools cmake -type f \
+sources := CMakeLists.txt pyproject.toml $(shell find src include shmem mpi bindings python tools cmake -type f \
 	\( -name '*.[ch]' -o -name '*.def' -o -name '*.py' -o -name '*.pyi' -o -name '*.typed' -o -name '*.cmake' -o -name '*.in' \))
 
 build: build/.installed

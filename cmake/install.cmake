@@ -24,7 +24,7 @@ if(TARGET rocshmem_mpi)
 endif()
 install(FILES ${public_headers} DESTINATION ${package_prefix}${package_include}/rocshmem)
 
-# A second name is a copy: a wheel has no links.
+# A second name is a copy of what was installed, stripped or not: a wheel has no links.
 foreach(folder ${tool_folders})
     if(tools)
         install(TARGETS ${tools} RUNTIME DESTINATION ${folder})
@@ -32,7 +32,8 @@ foreach(folder ${tool_folders})
     set(pairs ${tool_names})
     while(pairs)
         list(POP_FRONT pairs program second_name)
-        install(PROGRAMS $<TARGET_FILE:${program}> DESTINATION ${folder} RENAME ${second_name})
+        cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \${CMAKE_INSTALL_PREFIX} OUTPUT_VARIABLE at)
+        install(CODE "configure_file(\"\$ENV{DESTDIR}${at}/${program}\" \"\$ENV{DESTDIR}${at}/${second_name}\" COPYONLY)")
     endwhile()
 endforeach()
 

@@ -5,11 +5,10 @@ rocshmem-run -n 4 python examples/03_heat2d.py [--rows N] [--cols N] [--steps N]
 """
 
 import argparse
-import struct
 import sys
-import zlib
 
 import numpy as np
+import png
 
 import rocshmem4py as rs
 from _rocshmem4py import rocshmemx_get_stats
@@ -23,31 +22,6 @@ def step(old, new):
     new[1:-1, 1:-1] = old[1:-1, 1:-1] + 0.2 * (around - 4 * old[1:-1, 1:-1])
 
 
-def write_png(path, field):
-    """8-bit RGB; 0 to 1 is black, red, yellow, white."""
-    rgb = (255 * np.clip(3 * field[..., None] - np.arange(3), 0, 1)).astype(np.uint8)
-    lines = np.insert(rgb.reshape(len(field), -1), 0, 0, axis=1)  # in front of each line its filter type, 0
-    header = struct.pack(">IIBBBBB", field.shape[1], field.shape[0], 8, 2, 0, 0, 0)
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n")
-        for chunk in (b"IHDR" + header, b"IDAT" + zlib.compress(lines.tobytes()), b"IEND"):
-            file.write(struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk)))
-
-
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-for name, default in (("--rows", 240), ("--cols", 320), ("--steps", 500)):
-    parser.add_argument(name, type=int, default=default)
-parser.add_argument("--png", default="heat2d.png")
-args = parser.parse_args()
-
-rs.rocshmem_init()
-me, n_pes = rs.rocshmem_my_pe(), rs.rocshmem_n_pes()
-if args.rows - 2 < n_pes or args.cols < 3:
-    parser.error(f"a {args.rows} x {args.cols} grid has no inner row for each of {n_pes} PEs")
-first = [1 + (args.rows - 2) * pe // n_pes for pe in range(n_pes + 1)]  # PE p owns rows first[p]..first[p + 1] - 1
-count = [first[pe + 1] - first[pe] for pe in range(n_pes)]  # they differ by one where it does not divide
-
-
 def symmetric(shape, dtype):
     """An array of zeros in symmetric memory: collective, so the same shape on every PE. It keeps its buffer alive."""
     array = rs.rocshmem_create_buffer(8 * int(np.prod(shape))).view(dtype, shape)
@@ -55,13 +29,23 @@ def symmetric(shape, dtype):
     return array
 
 
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+for name, default in {"--rows": 240, "--cols": 320, "--steps": 500, "--png": "heat2d.png"}.items():
+    parser.add_argument(name, type=type(default), default=default)
+args = parser.parse_args()
+rs.rocshmem_init()
+me, n_pes = rs.rocshmem_my_pe(), rs.rocshmem_n_pes()
+if args.rows - 2 < n_pes or args.cols < 3:
+    parser.error(f"a {args.rows} x {args.cols} grid has no inner row for each of {n_pes} PEs")
+first = [1 + (args.rows - 2) * pe // n_pes for pe in range(n_pes + 1)]  # PE p owns rows first[p]..first[p + 1] - 1
+count = np.diff(first).tolist()  # they differ by one where it does not divide
+
 y, x = np.ogrid[0 : 1 : args.rows * 1j, 0 : 1 : args.cols * 1j]
 plate = 1.0 * ((x == 0) | ((x - 0.4) ** 2 + (y - 0.4) ** 2 < 0.03) | ((abs(x - 0.8) < 0.04) & (abs(y - 0.5) < 0.3)))
 fields = symmetric((2, max(count) + 2, args.cols), np.float64)  # for even and odd steps; first and last row: halos
 fields[:, : count[me] + 2] = plate[first[me] - 1 : first[me + 1] + 1]
 arrived = symmetric(2, np.uint64)  # the step whose row has come from above, from below
-whole = symmetric(plate.shape, np.float64)  # of these two only PE 0's copies are filled
-traffic = symmetric((n_pes, 7), np.int64)
+whole, traffic = symmetric(plate.shape, np.float64), symmetric((n_pes, 7), np.int64)  # only PE 0's are filled
 rs.rocshmem_barrier_all()  # nobody sends before all arrays are set
 
 # (peer, my edge row, the peer's halo row, the peer's word, my word)
@@ -72,36 +56,35 @@ down = [(me + 1, count[me], 0, 0, 1)] if me < n_pes - 1 else []
 # n - 1, and I sent that row after my last look at that halo, as `old` in step n - 1. For the same reason it is at most
 # one step ahead: a word that already shows n + 1 satisfies GE n, and the peer's row n + 1 went to the other field.
 for n in range(1, args.steps + 1):
-    old, new = fields[(n - 1) % 2], fields[n % 2]
-    step(old[: count[me] + 2], new[: count[me] + 2])
-    for peer, row, halo, word, _ in up + down:
-        data = (new[halo].ctypes.data, new[row].ctypes.data, new[row].nbytes)
+    old, new = fields[(n - 1) % 2, : count[me] + 2], fields[n % 2, : count[me] + 2]
+    step(old, new)
+    for peer, row, halo, word, _ in up + down:  # the row is there before the word says so
+        data = (fields[n % 2, halo].ctypes.data, new[row].ctypes.data, new[row].nbytes)
         signal = (arrived[word:].ctypes.data, n, rs.ROCSHMEM_SIGNAL_SET)
-        rs.rocshmem_putmem_signal_on_stream(*data, *signal, peer, None)  # the row is there before the word says so
+        rs.rocshmem_putmem_signal_on_stream(*data, *signal, peer, None)
     for *_, word in up + down:
         rs.rocshmem_signal_wait_until_on_stream(arrived[word:].ctypes.data, rs.ROCSHMEM_CMP_GE, n, None)
     rs.hip_device_synchronize()  # the puts have left, both halos are here
 
 mine = fields[args.steps % 2, 1 : count[me] + 1]
 rs.rocshmem_putmem(whole[first[me] :].ctypes.data, mine.ctypes.data, mine.nbytes, 0)
-stats = rocshmemx_get_stats(-1)  # what this PE did so far, towards all others together
-row = np.array([stats[column] for column in COLUMNS], np.int64)
+row = np.array([*map(rocshmemx_get_stats(-1).get, COLUMNS)], np.int64)  # what this PE did, towards all together
 rs.rocshmem_putmem(traffic[me:].ctypes.data, row.ctypes.data, row.nbytes, 0)
 rs.rocshmem_barrier_all()  # completes the puts of all PEs
 
-status = 0
+same = True
 if me == 0:
     whole[[0, -1]] = plate[[0, -1]]  # the fixed first and last row belong to nobody
     old, new = plate.copy(), plate.copy()
     for _ in range(args.steps):
         step(old, new)
         old, new = new, old
-    status = int(whole.tobytes() != old.tobytes())
-    verdict = "DIFFERENT FROM" if status else "bit for bit equal to"
+    same = whole.tobytes() == old.tobytes()
+    verdict = "bit for bit equal to" if same else "DIFFERENT FROM"
     print(f"{args.rows} x {args.cols} grid, {args.steps} steps, {n_pes} PEs: {verdict} one process")
-    write_png(args.png, whole)
+    png.write(args.png, whole)
     print(f"wrote {args.png}\n\n  PE" + "".join(f"{column:>12}" for column in COLUMNS))
     for pe in range(n_pes):
         print(f"{pe:4}" + "".join(f"{value:12}" for value in traffic[pe]))
 rs.rocshmem_finalize()
-sys.exit(status)
+sys.exit(not same)

@@ -244,6 +244,17 @@ def test_conformance(suite: Suite) -> None:
     ctest(suite, BUILD / "cmake", "conformance", "^conformance/")
 
 
+def test_cxx(suite: Suite) -> None:
+    ctest(suite, BUILD / "cmake", "cxx", "^cxx/")
+
+
+def test_mpi(suite: Suite) -> None:
+    if program("mpirun"):
+        ctest(suite, BUILD / "cmake", "mpi", "^mpi/")
+    else:
+        suite.add("skip", "mpi", "no MPI on this machine")
+
+
 # --- the parts of `make check` ----------------------------------------------------------------------------------------
 
 C_FOLDERS = ("src", "include", "bindings", "tools", "tests", "examples", "bench")
@@ -338,7 +349,7 @@ def check_python(suite: Suite) -> None:
 
 
 PARTS: dict[str, dict[str, Callable[[Suite], None]]] = {
-    "test": {"unit": test_unit, "conformance": test_conformance, "pytest": pytest},
+    "test": {"unit": test_unit, "conformance": test_conformance, "cxx": test_cxx, "mpi": test_mpi, "pytest": pytest},
     "check": {
         "format": check_format,
         "warnings": check_warnings,

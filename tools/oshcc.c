@@ -271,7 +271,8 @@ int main(int argc, char **argv)
     }
     if (!find_place(&place))
         return fail("cannot find shmem.h and libshmem.so from where this program is; install it again", "");
-    struct words words = {.items = calloc((size_t)argc + 8, sizeof(char *))};
+    struct words words = {.n = 0};
+    words.items = calloc((size_t)argc + 8, sizeof(char *));
     if (!words.items) return fail("no memory for the command line", "");
     int status = compile(argc, argv, &place, &words);
     free(words.items);

@@ -204,8 +204,9 @@ ROCSHMEM_API int rocshmem_team_translate_pe(rocshmem_team_t src_team, int src_pe
  *  config    num_contexts, a hint; equal on the members; may be NULL when mask is 0
  *  mask      ROCSHMEM_TEAM_NUM_CONTEXTS or 0 (defaults); an unknown bit is ARG
  *  team_out  receives the team, INVALID for those outside it and on failure
- *  Collective over parent. Returns 0 or a status: ARG (range, config, INVALID parent), LIMIT (a PE is in
- * ROCSHMEM_MAX_NUM_TEAMS teams), MISMATCH. Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
+ *  Collective over parent. All members of a team must ask for it alike; PEs may ask for different teams in one call
+ *  where these have no member in common (extension). Returns 0 or a status: ARG (range, config, INVALID parent), LIMIT
+ *  (a PE is in ROCSHMEM_MAX_NUM_TEAMS teams), MISMATCH. Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
 ROCSHMEM_API int rocshmem_team_split_strided(rocshmem_team_t parent, int start, int stride, int size,
                                              const rocshmem_team_config_t *config, long mask,
                                              rocshmem_team_t *team_out);

@@ -84,9 +84,9 @@ enum rocshmem_team_configs { ROCSHMEM_TEAM_DEFAULT_CONFIGS = 0, ROCSHMEM_TEAM_NU
 /* Of this library; what rocshmem_info_get_name and rocshmem_vendor_get_version_info give. */
 #define ROCSHMEM_VENDOR_STRING "rocshmem4py"
 #define ROCSHMEM_VENDOR_MAJOR_VERSION 0
-#define ROCSHMEM_VENDOR_MINOR_VERSION 1
+#define ROCSHMEM_VENDOR_MINOR_VERSION 2
 #define ROCSHMEM_VENDOR_PATCH_VERSION 0
-#define ROCSHMEM_VERSION "0.1.0"
+#define ROCSHMEM_VERSION "0.2.0"
 
 /* ---- types ---- */
 

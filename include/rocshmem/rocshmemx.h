@@ -101,7 +101,7 @@ ROCSHMEM_API int rocshmemx_active_set(int start, int stride, int size, rocshmem_
  *  Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_initialized(void);
 
-/** The version of this library, "0.1.0"; static.
+/** The version of this library, "0.2.0"; static.
  *  Source: extension. Since 0.1. */
 ROCSHMEM_API const char *rocshmemx_version(void);
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from . import __version__, _tools
@@ -12,6 +13,8 @@ usage: python -m rocshmem4py info [arguments]   versions, devices, transports, v
        python -m rocshmem4py bench [arguments]  latency, bandwidth, rates (rocshmem-perf)
        python -m rocshmem4py run -n N [options] program [arguments]  start a job (rocshmem-run)
        python -m rocshmem4py --version
+       python -m rocshmem4py --prefix      the folder with include/, lib/ and bin/, for C and C++
+       python -m rocshmem4py --cmake-dir   for -Drocshmem_DIR, then find_package(rocshmem)
 """
 
 
@@ -26,6 +29,10 @@ def main(args: list[str]) -> int:
         _tools.main_run(rest)
     if command == "--version":
         print(f"rocshmem4py {__version__}")
+        return 0
+    if command in ("--prefix", "--cmake-dir"):
+        prefix = os.path.dirname(os.path.abspath(__file__))
+        print(prefix if command == "--prefix" else os.path.join(prefix, "lib", "cmake", "rocshmem"))
         return 0
     if command in ("-h", "--help"):
         print(USAGE, end="")

@@ -39,6 +39,53 @@ ALWAYS_INLINE uint64_t amo_call(const char *function, uint32_t call, enum rs_amo
     return old;
 }
 
+/* The old value goes to memory of the caller's: complete when it returns, which quiet then finds. One function
+ * for each operation and width, since nobody waits for these. */
+struct nbi {
+    const char *function;
+    uint32_t call;
+    void *fetch;
+    const void *dest;
+    uint64_t value, cond;
+    int pe;
+};
+
+ALWAYS_INLINE int amo_nbi(struct rs_thread *t, enum rs_amo_op op, size_t width, rocshmem_ctx_t ctx,
+                          struct nbi n)
+{
+    uint64_t old = 0;
+    if (RS_UNLIKELY((uintptr_t)n.fetch < 4096)) return rs_bad_local("fetch", n.fetch, width);
+    RS_TRY(rs_context_pe(rs_thread_job(t), ctx, n.pe, &n.pe));
+    RS_TRY(amo(t, op, n.dest, width, n.value, n.cond, n.pe, &old));
+    uint32_t narrow = (uint32_t)old;
+    if (width == 4)
+        memcpy(n.fetch, &narrow, 4);
+    else
+        memcpy(n.fetch, &old, 8);
+    return 0;
+}
+
+#define NBI_CALL_(OP, width)                                                                                 \
+    static void nbi_##OP##_##width(rocshmem_ctx_t ctx, struct nbi n)                                         \
+    {                                                                                                        \
+        struct rs_thread *t = rs_enter(n.call);                                                              \
+        if (RS_UNLIKELY(!t)) {                                                                               \
+            rs_raise(n.function);                                                                            \
+            return;                                                                                          \
+        }                                                                                                    \
+        int rc = amo_nbi(t, RS_AMO_##OP, width, ctx, n);                                                     \
+        rs_leave(t, n.call);                                                                                 \
+        if (RS_UNLIKELY(rc < 0)) rs_raise(n.function);                                                       \
+    }
+#define NBI_CALLS_(OP) NBI_CALL_(OP, 4) NBI_CALL_(OP, 8)
+NBI_CALLS_(FETCH)
+NBI_CALLS_(SWAP)
+NBI_CALLS_(COMPARE_SWAP)
+NBI_CALLS_(ADD)
+NBI_CALLS_(AND)
+NBI_CALLS_(OR)
+NBI_CALLS_(XOR)
+
 #define DEFAULT ((rocshmem_ctx_t){(void *)1, NULL})
 
 /* A value as the bits of a word, and back; the compiler makes moves of it. */
@@ -94,6 +141,21 @@ ALWAYS_INLINE uint64_t bits_of(const void *value, size_t width)
         amo_call(__func__, CALL_(OP, name), AMO, ctx, dest, sizeof(T), bits_of(&value, sizeof(T)), 0, pe);   \
     }
 
+/* The _nbi forms; the last arguments are the parameters between fetch and pe. */
+#define NBI(name, T, op, OP, AMO, value, cond, ...)                                                          \
+    void rocshmem_##name##_atomic_##op##_nbi(T *fetch, __VA_ARGS__, int pe)                                  \
+    {                                                                                                        \
+        struct nbi n = {__func__, CALL_(OP##_NBI, name), fetch, dest, value, cond, pe};                      \
+        sizeof(T) == 4 ? nbi_##AMO##_4(DEFAULT, n) : nbi_##AMO##_8(DEFAULT, n);                              \
+    }                                                                                                        \
+    void rocshmem_ctx_##name##_atomic_##op##_nbi(rocshmem_ctx_t ctx, T *fetch, __VA_ARGS__, int pe)          \
+    {                                                                                                        \
+        struct nbi n = {__func__, CALL_(OP##_NBI, name), fetch, dest, value, cond, pe};                      \
+        sizeof(T) == 4 ? nbi_##AMO##_4(ctx, n) : nbi_##AMO##_8(ctx, n);                                      \
+    }
+#define NBI_VALUE(name, T, op, OP, AMO)                                                                      \
+    NBI(name, T, op, OP, AMO, bits_of(&value, sizeof(T)), 0, T *dest, T value)
+
 #define ALL(name, T, ...)                                                                                    \
     T rocshmem_##name##_atomic_fetch(const T *dest, int pe)                                                  \
     {                                                                                                        \
@@ -105,7 +167,9 @@ ALWAYS_INLINE uint64_t bits_of(const void *value, size_t width)
         RETURN_OLD(T, amo_call(__func__, CALL_(FETCH, name), RS_AMO_FETCH, ctx, dest, sizeof(T), 0, 0, pe)); \
     }                                                                                                        \
     STORING_VALUE(name, T, set, SET, RS_AMO_SET)                                                             \
-    FETCHING_VALUE(name, T, swap, SWAP, RS_AMO_SWAP)
+    FETCHING_VALUE(name, T, swap, SWAP, RS_AMO_SWAP)                                                         \
+    NBI(name, T, fetch, FETCH, FETCH, 0, 0, const T *dest)                                                   \
+    NBI_VALUE(name, T, swap, SWAP, SWAP)
 ROCSHMEM_AMO_TYPES(ALL, )
 #undef ALL
 
@@ -123,6 +187,10 @@ ROCSHMEM_AMO_TYPES(ALL, )
     FETCHING_VALUE(name, T, fetch_add, FETCH_ADD, RS_AMO_ADD)                                                \
     FETCHING(name, T, fetch_inc, FETCH_INC, RS_AMO_ADD, 1)                                                   \
     STORING_VALUE(name, T, add, ADD, RS_AMO_ADD)                                                             \
+    NBI_VALUE(name, T, fetch_add, FETCH_ADD, ADD)                                                            \
+    NBI(name, T, fetch_inc, FETCH_INC, ADD, 1, 0, T *dest)                                                   \
+    NBI(name, T, compare_swap, COMPARE_SWAP, COMPARE_SWAP, bits_of(&value, sizeof(T)),                       \
+        bits_of(&cond, sizeof(T)), T *dest, T cond, T value)                                                 \
     void rocshmem_##name##_atomic_inc(T *dest, int pe)                                                       \
     {                                                                                                        \
         amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, DEFAULT, dest, sizeof(T), 1, 0, pe);                \
@@ -138,6 +206,9 @@ ROCSHMEM_INTEGER_TYPES(INTEGER, )
     FETCHING_VALUE(name, T, fetch_and, FETCH_AND, RS_AMO_AND)                                                \
     FETCHING_VALUE(name, T, fetch_or, FETCH_OR, RS_AMO_OR)                                                   \
     FETCHING_VALUE(name, T, fetch_xor, FETCH_XOR, RS_AMO_XOR)                                                \
+    NBI_VALUE(name, T, fetch_and, FETCH_AND, AND)                                                            \
+    NBI_VALUE(name, T, fetch_or, FETCH_OR, OR)                                                               \
+    NBI_VALUE(name, T, fetch_xor, FETCH_XOR, XOR)                                                            \
     STORING_VALUE(name, T, and, AND, RS_AMO_AND)                                                             \
     STORING_VALUE(name, T, or, OR, RS_AMO_OR)                                                                \
     STORING_VALUE(name, T, xor, XOR, RS_AMO_XOR)

@@ -3,6 +3,7 @@
  * Contexts by handle.
  */
 #include "api/api.h"
+#include "base/log.h"
 
 const rocshmem_ctx_t ROCSHMEM_CTX_DEFAULT = {(void *)1, NULL};
 const rocshmem_ctx_t ROCSHMEM_CTX_INVALID = {NULL, NULL};
@@ -10,6 +11,7 @@ const rocshmem_ctx_t ROCSHMEM_CTX_INVALID = {NULL, NULL};
 int rocshmem_ctx_create(int64_t options, rocshmem_ctx_t *ctx)
 {
     if (RS_UNLIKELY(!rs_thread_job(rs_self)) && !rs_enter_slow()) return rs_return(__func__);
+    rs_log(RS_LOG_API, "%s(options %lld)", __func__, (long long)options);
     int rc = ctx ? rs_context_create(rs_thread_job(rs_self), NULL, options, ctx)
                  : rs_fail(RS_E_ARG, "ctx is NULL");
     return RS_LIKELY(rc == 0) ? 0 : rs_return(__func__);
@@ -18,6 +20,7 @@ int rocshmem_ctx_create(int64_t options, rocshmem_ctx_t *ctx)
 int rocshmem_team_create_ctx(rocshmem_team_t handle, int64_t options, rocshmem_ctx_t *ctx)
 {
     if (RS_UNLIKELY(!rs_thread_job(rs_self)) && !rs_enter_slow()) return rs_return(__func__);
+    rs_log(RS_LOG_API, "%s(team %lld, options %lld)", __func__, (long long)handle, (long long)options);
     struct rs_job *job = rs_thread_job(rs_self);
     struct rs_team *team = rs_team_get(job, handle, "team");
     int rc = team ? 0 : RS_E_ARG;
@@ -34,6 +37,7 @@ void rocshmem_ctx_destroy(rocshmem_ctx_t ctx)
         rs_raise(__func__);
         return;
     }
+    rs_log(RS_LOG_API, "%s(ctx %p)", __func__, ctx.ctx_opaque);
     struct rs_job *job = rs_thread_job(rs_self);
     int rc = ctx.ctx_opaque == (void *)1 ? rs_fail(RS_E_ARG, "ctx is the default context, which stays")
                                          : rs_context_destroy(job, ctx);

@@ -6,8 +6,9 @@
 #include "api/api.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define DEFAULT ((rocshmem_ctx_t){(void *)1, NULL})
 
-/* Both directions, every form. call, function and put are constants: one straight piece of code each. */
+/* Both directions, every form. function, call, put and DEFAULT are constants: one straight piece of code each. */
 ALWAYS_INLINE int transfer(struct rs_thread *t, bool put, void *dest, const void *source, size_t nbytes,
                            int pe)
 {
@@ -30,21 +31,8 @@ ALWAYS_INLINE int transfer(struct rs_thread *t, bool put, void *dest, const void
     return 0;
 }
 
-ALWAYS_INLINE void rma(const char *function, uint32_t call, bool put, void *dest, const void *source,
-                       size_t nbytes, int pe)
-{
-    struct rs_thread *t = rs_enter(call);
-    if (RS_UNLIKELY(!t)) {
-        rs_raise(function);
-        return;
-    }
-    int rc = transfer(t, put, dest, source, nbytes, pe);
-    rs_leave(t, call);
-    if (RS_UNLIKELY(rc < 0)) rs_raise(function);
-}
-
-ALWAYS_INLINE void ctx_rma(const char *function, uint32_t call, bool put, rocshmem_ctx_t ctx, void *dest,
-                           const void *source, size_t nbytes, int pe)
+ALWAYS_INLINE void rma(const char *function, uint32_t call, bool put, rocshmem_ctx_t ctx, void *dest,
+                       const void *source, size_t nbytes, int pe)
 {
     struct rs_thread *t = rs_enter(call);
     if (RS_UNLIKELY(!t)) {
@@ -65,51 +53,57 @@ ALWAYS_INLINE size_t bytes_of(size_t nelems, size_t width)
     return __builtin_mul_overflow(nelems, width, &nbytes) ? SIZE_MAX : nbytes;
 }
 
-#define MEM(name, CALL, is_put)                                                                              \
-    void rocshmem_##name(void *dest, const void *source, size_t nelems, int pe)                              \
+/* A transfer of a block of elements of type T (bytes wide) in its two forms. */
+#define BLOCK(name, call, is_put, T, bytes)                                                                  \
+    void rocshmem_##name(T *dest, const T *source, size_t nelems, int pe)                                    \
     {                                                                                                        \
-        rma(__func__, RS_CALL_##CALL, is_put, dest, source, nelems, pe);                                     \
+        rma(__func__, call, is_put, DEFAULT, dest, source, bytes_of(nelems, bytes), pe);                     \
     }                                                                                                        \
-    void rocshmem_ctx_##name(rocshmem_ctx_t ctx, void *dest, const void *source, size_t nelems, int pe)      \
+    void rocshmem_ctx_##name(rocshmem_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe)            \
     {                                                                                                        \
-        ctx_rma(__func__, RS_CALL_##CALL, is_put, ctx, dest, source, nelems, pe);                            \
+        rma(__func__, call, is_put, ctx, dest, source, bytes_of(nelems, bytes), pe);                         \
     }
-MEM(putmem, PUTMEM, true)
-MEM(getmem, GETMEM, false)
-MEM(putmem_nbi, PUTMEM_NBI, true)
-MEM(getmem_nbi, GETMEM_NBI, false)
-#undef MEM
 
+#define SIZED(N, bytes)                                                                                      \
+    BLOCK(put##N, RS_CALL_PUT##N, true, void, bytes)                                                         \
+    BLOCK(get##N, RS_CALL_GET##N, false, void, bytes)                                                        \
+    BLOCK(put##N##_nbi, RS_CALL_PUT##N##_NBI, true, void, bytes)                                             \
+    BLOCK(get##N##_nbi, RS_CALL_GET##N##_NBI, false, void, bytes)
+SIZED(8, 1)
+SIZED(16, 2)
+SIZED(32, 4)
+SIZED(64, 8)
+SIZED(128, 16)
+
+BLOCK(putmem, RS_CALL_PUTMEM, true, void, 1)
+BLOCK(getmem, RS_CALL_GETMEM, false, void, 1)
+BLOCK(putmem_nbi, RS_CALL_PUTMEM_NBI, true, void, 1)
+BLOCK(getmem_nbi, RS_CALL_GETMEM_NBI, false, void, 1)
+
+#define CALL_(OP, name) RS_CALL_TYPED(RS_CALL_##OP, RS_TYPE_##name)
 #define TYPED(name, T, ...)                                                                                  \
-    void rocshmem_##name##_put(T *dest, const T *source, size_t nelems, int pe)                              \
-    {                                                                                                        \
-        rma(__func__, RS_CALL_TYPED(RS_CALL_PUT, RS_TYPE_##name), true, dest, source,                        \
-            bytes_of(nelems, sizeof(T)), pe);                                                                \
-    }                                                                                                        \
-    void rocshmem_##name##_get(T *dest, const T *source, size_t nelems, int pe)                              \
-    {                                                                                                        \
-        rma(__func__, RS_CALL_TYPED(RS_CALL_GET, RS_TYPE_##name), false, dest, source,                       \
-            bytes_of(nelems, sizeof(T)), pe);                                                                \
-    }                                                                                                        \
-    void rocshmem_##name##_put_nbi(T *dest, const T *source, size_t nelems, int pe)                          \
-    {                                                                                                        \
-        rma(__func__, RS_CALL_TYPED(RS_CALL_PUT_NBI, RS_TYPE_##name), true, dest, source,                    \
-            bytes_of(nelems, sizeof(T)), pe);                                                                \
-    }                                                                                                        \
-    void rocshmem_##name##_get_nbi(T *dest, const T *source, size_t nelems, int pe)                          \
-    {                                                                                                        \
-        rma(__func__, RS_CALL_TYPED(RS_CALL_GET_NBI, RS_TYPE_##name), false, dest, source,                   \
-            bytes_of(nelems, sizeof(T)), pe);                                                                \
-    }                                                                                                        \
+    BLOCK(name##_put, CALL_(PUT, name), true, T, sizeof(T))                                                  \
+    BLOCK(name##_get, CALL_(GET, name), false, T, sizeof(T))                                                 \
+    BLOCK(name##_put_nbi, CALL_(PUT_NBI, name), true, T, sizeof(T))                                          \
+    BLOCK(name##_get_nbi, CALL_(GET_NBI, name), false, T, sizeof(T))                                         \
     void rocshmem_##name##_p(T *dest, T value, int pe)                                                       \
     {                                                                                                        \
-        rma(__func__, RS_CALL_TYPED(RS_CALL_P, RS_TYPE_##name), true, dest, &value, sizeof(T), pe);          \
+        rma(__func__, CALL_(P, name), true, DEFAULT, dest, &value, sizeof(T), pe);                           \
+    }                                                                                                        \
+    void rocshmem_ctx_##name##_p(rocshmem_ctx_t ctx, T *dest, T value, int pe)                               \
+    {                                                                                                        \
+        rma(__func__, CALL_(P, name), true, ctx, dest, &value, sizeof(T), pe);                               \
     }                                                                                                        \
     T rocshmem_##name##_g(const T *source, int pe)                                                           \
     {                                                                                                        \
         T value = 0;                                                                                         \
-        rma(__func__, RS_CALL_TYPED(RS_CALL_G, RS_TYPE_##name), false, &value, source, sizeof(T), pe);       \
+        rma(__func__, CALL_(G, name), false, DEFAULT, &value, source, sizeof(T), pe);                        \
+        return value;                                                                                        \
+    }                                                                                                        \
+    T rocshmem_ctx_##name##_g(rocshmem_ctx_t ctx, const T *source, int pe)                                   \
+    {                                                                                                        \
+        T value = 0;                                                                                         \
+        rma(__func__, CALL_(G, name), false, ctx, &value, source, sizeof(T), pe);                            \
         return value;                                                                                        \
     }
 ROCSHMEM_RMA_TYPES(TYPED, )
-#undef TYPED

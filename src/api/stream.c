@@ -3,6 +3,7 @@
  * Operations in the order of a stream. Everything is checked before anything is enqueued.
  */
 #include "api/api.h"
+#include "base/log.h"
 #include "pgas/collective.h"
 
 /* The frame of a void function: enter, body, leave, raise. */
@@ -280,6 +281,7 @@ int rocshmemx_stream_create(void **stream_out)
     struct rs_device *device = &rs_thread_job(rs_self)->device;
     int rc =
         stream_out ? device->ops->stream_create(device, stream_out) : rs_fail(RS_E_ARG, "stream_out is NULL");
+    if (rc == 0) rs_log(RS_LOG_API, "%s(stream %p)", __func__, *stream_out);
     return rc == 0 ? 0 : rs_return(__func__);
 }
 
@@ -287,6 +289,7 @@ int rocshmemx_stream_destroy(void *stream)
 {
     if (!rs_thread_job(rs_self) && !rs_enter_slow()) return rs_return(__func__);
     struct rs_device *device = &rs_thread_job(rs_self)->device;
+    rs_log(RS_LOG_API, "%s(stream %p)", __func__, stream);
     return device->ops->stream_destroy(device, stream) == 0 ? 0 : rs_return(__func__);
 }
 

@@ -3,6 +3,7 @@
  * Teams by handle.
  */
 #include "api/api.h"
+#include "base/log.h"
 
 /* The team behind a handle, or NULL without a word; for the functions that answer -1. */
 static struct rs_team *team_or_null(rocshmem_team_t handle, const char *what)
@@ -167,6 +168,7 @@ void rocshmem_team_destroy(rocshmem_team_t handle)
         rs_raise(__func__);
         return;
     }
+    rs_log(RS_LOG_API, "%s(team %lld)", __func__, (long long)handle);
     rs_team_destroy(team);
     rs_team_put(team);
 }
@@ -177,6 +179,7 @@ static int active_set(struct rs_job *job, int start, int stride, int size, rocsh
     if (!team_out) return rs_fail(RS_E_ARG, "team_out is NULL");
     RS_TRY(rs_active_set(job, start, stride, size, &team));
     *team_out = rs_team_handle(team);
+    rs_log(RS_LOG_API, "rocshmemx_active_set(start %d, stride %d, size %d)", start, stride, size);
     rs_team_put(team);
     return 0;
 }

@@ -116,3 +116,13 @@ void rs_signature_format(const struct rs_signature *s, char *out, size_t nbytes)
         return;
     }
 }
+
+void rs_signature_log_slow(const struct rs_signature *signature)
+{
+    char text[160];
+    rs_signature_format(signature, text, sizeof text);
+    if (signature->kind == RS_KIND_PHASE)
+        rs_log(RS_LOG_TRACE, "a later step of %s", text);
+    else
+        rs_log(RS_LOG_API, "%s", text);
+}

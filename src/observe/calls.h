@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/log.h"
+#include "base/status.h"
 #include "observe/calls.def"
 #include "rocshmem/rocshmem.h"
 
@@ -83,17 +85,25 @@ struct rs_signature {
     uint64_t width; /* bytes of an element that is moved; 0: none is */
 };
 
-/* Equal for equal (kind, width, args), and spread over 64 bits. */
+/* Equal for equal (kind, width, args), and spread over 64 bits. A split's arguments are left out: PEs may split into
+ * disjoint teams in one call; team.c compares them. */
 static inline uint64_t rs_signature_hash(const struct rs_signature *s)
 {
+    uint64_t used = s->kind == RS_KIND_SPLIT ? 0 : ~UINT64_C(0);
     uint64_t h = (s->kind | s->width << 32) * UINT64_C(0x9e3779b97f4a7c15);
     for (int i = 0; i < 3; i++) {
-        h = (h ^ s->arg[i]) * UINT64_C(0xff51afd7ed558ccd);
+        h = (h ^ (s->arg[i] & used)) * UINT64_C(0xff51afd7ed558ccd);
         h ^= h >> 32;
     }
     return h;
 }
 /* "rocshmem_broadcastmem(team world, 64 bytes, root 0)". */
 void rs_signature_format(const struct rs_signature *signature, char *out, size_t nbytes);
+void rs_signature_log_slow(const struct rs_signature *signature) __attribute__((cold));
+/* A line at level API for the call that a signature stands for; at level TRACE for its later steps too. */
+static inline void rs_signature_log(const struct rs_signature *signature)
+{
+    if (RS_UNLIKELY(rs_log_threshold >= RS_LOG_API)) rs_signature_log_slow(signature);
+}
 
 #endif

@@ -71,6 +71,7 @@ static inline int rs_step_begin(struct rs_step *step, const struct rs_signature 
     struct rs_team *team = step->team;
     step->sequence = team->sequence;
     if (RS_UNLIKELY(rs_board_is_broken(&team->job->board))) return rs_board_broken(&team->job->board);
+    rs_signature_log(signature);
     step->sequence = ++team->sequence;
     uint64_t hash = rs_signature_hash(signature);
     team->history = (team->history ^ hash) * UINT64_C(0xd6e8feb86659fd93) + 1;

@@ -288,6 +288,7 @@ static int enqueue(struct rs_team *team, const struct rs_signature *signature, c
     int captured =
         job->device.ops->probe(&job->device, stream); /* an unknown stream: before anything is enqueued */
     if (captured < 0) return captured;
+    rs_signature_log(signature);
     struct rs_memop few[32], *ops = few;
     size_t most = 3 * (size_t)team->n_pes + 1;
     struct op *op = malloc(sizeof *op);

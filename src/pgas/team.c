@@ -162,7 +162,8 @@ static void slot_give(struct rs_teams *teams, int slot)
 
 /* What each PE of the parent tells the others. */
 struct offer {
-    int32_t slot; /* -1: outside the new team; -2: all my slots are taken */
+    int32_t start, stride, size; /* of the team that it asks for */
+    int32_t slot;                /* -1: outside the new team; -2: all my slots are taken */
     uint32_t next_id;
     uint64_t sequence, stream_sequence;
 };
@@ -221,8 +222,10 @@ static struct offer make_offer(struct rs_job *job)
     struct rs_slot state = {0};
     pthread_mutex_lock(&job->teams.lock);
     int slot = rs_team_slot_take_locked(&job->teams, &state);
-    struct offer offer = {slot < 0 ? -2 : slot, 0, state.sequence, state.stream_sequence};
-    offer.next_id = job->teams.next_id;
+    struct offer offer = {.slot = slot < 0 ? -2 : slot,
+                          .next_id = job->teams.next_id,
+                          .sequence = state.sequence,
+                          .stream_sequence = state.stream_sequence};
     pthread_mutex_unlock(&job->teams.lock);
     return offer;
 }
@@ -235,10 +238,61 @@ static int offer_again(struct rs_team *parent, const struct rs_signature *signat
     bool lacking = false;
     for (int i = 0; i < parent->n_pes; i++) lacking |= offers[i].slot == -2;
     if (!lacking) return 0;
-    if (mine->slot == -2) *mine = make_offer(parent->job);
+    if (mine->slot == -2) {
+        struct offer again = make_offer(parent->job);
+        again.start = mine->start;
+        again.stride = mine->stride;
+        again.size = mine->size;
+        *mine = again;
+    }
     struct rs_signature phase = *signature;
     phase.kind = RS_KIND_PHASE;
     return rs_collective_exchange(parent, &phase, mine, sizeof *mine, offers);
+}
+
+static bool same_range(const struct offer *a, const struct offer *b)
+{
+    return a->start == b->start && a->stride == b->stride && a->size == b->size;
+}
+
+static void describe_range(const struct rs_signature *signature, const struct offer *offer, char *out,
+                           size_t nbytes)
+{
+    struct rs_signature call = *signature;
+    call.kind = RS_KIND_SPLIT;
+    call.arg[0] = (uint64_t)(int64_t)offer->start;
+    call.arg[1] = (uint64_t)(int64_t)offer->stride;
+    call.arg[2] = (uint64_t)(int64_t)offer->size;
+    rs_signature_format(&call, out, nbytes);
+}
+
+static int ranges_differ(const struct rs_team *parent, const struct rs_signature *signature,
+                         const struct offer *mine, int other, const struct offer *theirs)
+{
+    char ours[160], text[160];
+    describe_range(signature, mine, ours, sizeof ours);
+    describe_range(signature, theirs, text, sizeof text);
+    return rs_calls_differ(parent->job, signature->call, ours, parent->pes[other], text, "");
+}
+
+/* Whoever asks for a team must be asked for it by all its members. All PEs look at all offers, so all find the same
+ * disagreement, or none. */
+static int check_ranges_agree(const struct rs_team *parent, const struct rs_signature *signature,
+                              const struct offer *offers)
+{
+    const struct offer *mine = &offers[parent->my_pe];
+    for (int p = 0; p < parent->n_pes; p++) {
+        const struct offer *a = &offers[p];
+        if (p > 0 && same_range(a, a - 1)) continue; /* looked at, or no member of its own team */
+        if (!range_is_valid(parent, a->start, a->stride, a->size)) continue;
+        for (int i = 0; i < a->size; i++) {
+            int q = a->start + i * a->stride;
+            if (same_range(a, &offers[q])) continue;
+            int other = same_range(mine, a) ? q : p;
+            return ranges_differ(parent, signature, mine, other, &offers[other]);
+        }
+    }
+    return 0;
 }
 
 /* One team, of which this PE may be a member: the range may be another one on another PE, but then they have no
@@ -252,9 +306,13 @@ static int split(struct rs_team *parent, const struct rs_signature *signature, c
     bool member = false;
     for (int i = 0; !wrong && i < size; i++) member |= start + i * stride == parent->my_pe;
     if (member) mine = make_offer(job);
+    mine.start = start;
+    mine.stride = stride;
+    mine.size = size;
     struct offer *offers = malloc((size_t)parent->n_pes * sizeof *offers);
     int rc = offers ? rs_collective_exchange(parent, signature, &mine, sizeof mine, offers)
                     : rs_fail(RS_E_NOMEM, "no memory to split a team of %d PEs", parent->n_pes);
+    if (rc == 0) rc = check_ranges_agree(parent, signature, offers);
     if (rc == 0) rc = offer_again(parent, signature, &mine, offers);
     if (rc == 0 && wrong) rc = rs_fail(RS_E_ARG, "%s", wrong);
     if (rc == 0) rc = split_finish(parent, offers, start, stride, size, team_out);

@@ -46,7 +46,7 @@ struct chapter {
 
 extern const struct chapter info_chapter, memory_chapter, rma_chapter, amo_chapter, signal_chapter,
     order_chapter, collective_chapter, reduce_chapter, team_chapter, context_chapter, stream_chapter,
-    stream_order_chapter;
+    stream_order_chapter, strided_chapter, wait_chapter;
 
 extern int me, n_pes; /* set before any case runs */
 

@@ -365,6 +365,32 @@ static void disjoint(void)
     rocshmem_free(word);
 }
 
+/* Each PE asks for a team of its own choice in one call; the teams have no member in common. */
+static void alone_together(void)
+{
+    rocshmem_team_t alone, part;
+    uint64_t *word = symmetric(64);
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, me, 1, 1, NULL, 0, &alone), 0);
+    CHECK_EQ(rocshmem_team_n_pes(alone), 1);
+    CHECK_EQ(rocshmem_team_translate_pe(alone, 0, ROCSHMEM_TEAM_WORLD), me);
+    int first = (n_pes + 1) / 2, low = me < first;
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, low ? 0 : first, 1, low ? first : n_pes - first,
+                                         NULL, 0, &part),
+             0);
+    CHECK_EQ(rocshmem_team_my_pe(part), low ? me : me - first);
+    for (int i = 1; i <= 20; i++) {
+        int next = (rocshmem_team_my_pe(part) + 1) % rocshmem_team_n_pes(part);
+        rocshmem_uint64_atomic_inc(word, rocshmem_team_translate_pe(part, next, ROCSHMEM_TEAM_WORLD));
+        rocshmem_barrier(part);
+        CHECK_EQ(*(volatile uint64_t *)word, i);
+        rocshmem_barrier(part);
+    }
+    rocshmem_team_destroy(alone);
+    rocshmem_team_destroy(part);
+    rocshmem_barrier_all();
+    rocshmem_free(word);
+}
+
 struct two_teams {
     rocshmem_team_t team[2];
     uint64_t *words;
@@ -412,6 +438,7 @@ static const struct test_case team_cases[] = {
     {"five_thousand_teams_after_each_other_leave_nothing", many_after_each_other, 0},
     {"members_agree_on_the_handle", handles_agree, 0},
     {"disjoint_teams_split_and_meet_on_their_own", disjoint, NEEDS_2_PES},
+    {"one_split_makes_disjoint_teams_of_different_ranges", alone_together, 0},
     {"two_threads_meet_in_two_teams_at_the_same_time", two_threads, 0},
 };
 CHAPTER(team);

@@ -29,9 +29,11 @@ LANGUAGES = (
     ("C++17 by g++", "c++", compilers("g++"), "-std=c++17"),
     ("C++17 by clang", "c++", compilers("clang-14", "clang"), "-std=c++17"),
 )
-for header in sources("include"):
+for header in sources("include", suffixes=(".h", ".def", ".hpp")):
     short = str(Path(name(header)).relative_to("include"))
     for title, language, compiler, standard in LANGUAGES:
+        if language == "c" and header.suffix == ".hpp":
+            continue
         if compiler is None:
             skip(f"{short} compiles alone as {title}", "no such compiler here")
             continue

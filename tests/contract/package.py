@@ -13,7 +13,8 @@ from pathlib import Path
 from contract import ROOT, check, end, skip
 
 VENV = ROOT / "build" / "venv"
-CLEAN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent"}
+# No HOME; and no compiler cache, which would make one.
+CLEAN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent", "CCACHE_DISABLE": "1"}
 sites = sorted(VENV.glob("lib/python3*/site-packages"))
 if not sites or not (sites[0] / "rocshmem4py").is_dir():
     check("the package is installed", "build/venv lacks it; run make build")
@@ -57,7 +58,9 @@ texts = {
     ),
 }
 versions = {where: match[1] if match else "none" for where, match in texts.items()}
-parts = re.findall(r"#define ROCSHMEM_VENDOR_\w+_VERSION (\d+)", (ROOT / "include/rocshmem/rocshmem_defs.h").read_text())
+parts = re.findall(
+    r"#define ROCSHMEM_VENDOR_\w+_VERSION (\d+)", (ROOT / "include/rocshmem/rocshmem_defs.h").read_text()
+)
 versions["ROCSHMEM_VENDOR_*_VERSION"] = ".".join(parts)
 check(
     "one version everywhere",
@@ -72,11 +75,14 @@ wanted = [
     "../_rocshmem4py.abi3.so", "../_rocshmem4py.pyi", "../_rocshmem4py-stubs/__init__.pyi", "py.typed",
     "lib/librocshmem.so", "lib/librocshmem.so.0", "include/rocshmem/rocshmem.h", "include/rocshmem/rocshmemx.h",
     "include/rocshmem/rocshmem_types.def", "interop/torch.py",
+    "include/rocshmem/rocshmem.hpp", "include/shmem.h", "include/shmem/shmem_defs.h", "include/mpp/shmem.h",
+    "lib/libshmem.so", "lib/libshmem.so.0", "lib/pkgconfig/rocshmem.pc", "lib/pkgconfig/shmem.pc",
+    "lib/cmake/rocshmem/rocshmemConfig.cmake", "lib/cmake/rocshmem/rocshmemConfigVersion.cmake",
 ]  # fmt: skip
 check("the package has all its files", [f"{name} is missing" for name in wanted if not (package / name).exists()])
 for folder in (VENV / "bin", package / "bin"):
     problems = []
-    for tool in ("rocshmem-run", "rocshmem-info", "rocshmem-perf"):
+    for tool in ("rocshmem-run", "rocshmem-info", "rocshmem-perf", "oshrun", "oshcc", "oshc++"):
         path = folder / tool
         if not path.exists() or path.read_bytes()[:4] != b"\x7fELF":
             problems.append(f"{path} is no program in machine code")

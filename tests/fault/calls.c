@@ -67,6 +67,14 @@ static void split(int size)
     if (!failed) rocshmem_team_destroy(made);
 }
 
+static void grid(int xrange)
+{
+    rocshmem_team_t x, y;
+    take(rocshmem_team_split_2d(ROCSHMEM_TEAM_WORLD, xrange, NULL, 0, &x, NULL, 0, &y) != 0);
+    rocshmem_team_destroy(x);
+    rocshmem_team_destroy(y);
+}
+
 static void allocate_and_free(size_t nbytes)
 {
     void *p = rocshmem_malloc(nbytes);
@@ -103,6 +111,20 @@ static void allocate_and_free(size_t nbytes)
     CASE(alltoall, take(rocshmem_alltoallmem(ROCSHMEM_TEAM_WORLD, block, other, 8) != 0))                    \
     CASE(alltoall_large, take(rocshmem_alltoallmem(ROCSHMEM_TEAM_WORLD, block, other, 256) != 0))            \
     CASE(fcollect, take(rocshmem_fcollectmem(ROCSHMEM_TEAM_WORLD, block, other, 8) != 0))                    \
+    CASE(broadcast_typed, take(rocshmem_int_broadcast(ROCSHMEM_TEAM_WORLD, (int *)(void *)block,             \
+                                                      (int *)(void *)other, 16, 0) != 0))                    \
+    CASE(broadcast_of_long, take(rocshmem_long_broadcast(ROCSHMEM_TEAM_WORLD, (long *)(void *)block,         \
+                                                         (long *)(void *)other, 16, 0) != 0))                \
+    CASE(alltoalls, take(rocshmem_alltoallsmem(ROCSHMEM_TEAM_WORLD, block, other, 1, 2, 8) != 0))            \
+    CASE(alltoalls_stride_3, take(rocshmem_alltoallsmem(ROCSHMEM_TEAM_WORLD, block, other, 1, 3, 8) != 0))   \
+    CASE(collect, take(rocshmem_collectmem(ROCSHMEM_TEAM_WORLD, block, other, (size_t)me) != 0))             \
+    CASE(collect_large, take(rocshmem_collectmem(ROCSHMEM_TEAM_WORLD, block, other, 700) != 0))              \
+    CASE(sum_scatter, take(rocshmem_int_sum_reduce_scatter(ROCSHMEM_TEAM_WORLD, (int *)(void *)block,        \
+                                                           (int *)(void *)other, 4) != 0))                   \
+    CASE(sum_scatter_large, take(rocshmem_int_sum_reduce_scatter(ROCSHMEM_TEAM_WORLD, (int *)(void *)block,  \
+                                                                 (int *)(void *)other, 100) != 0))           \
+    CASE(split_2d, grid(2))                                                                                  \
+    CASE(split_2d_wider, grid(3))                                                                            \
     CASE(sum, take(rocshmem_int_sum_reduce(ROCSHMEM_TEAM_WORLD, (int *)(void *)block, (int *)(void *)other,  \
                                            4) != 0))                                                         \
     CASE(sum_large, take(rocshmem_int_sum_reduce(ROCSHMEM_TEAM_WORLD, (int *)(void *)block,                  \
@@ -137,6 +159,20 @@ static void allocate_and_free(size_t nbytes)
     })                                                                                                       \
     CASE(broadcast_root_1_on_stream, {                                                                       \
         rocshmem_broadcastmem_on_stream(ROCSHMEM_TEAM_WORLD, block, other, 64, 1, stream);                   \
+        finish_stream();                                                                                     \
+    })                                                                                                       \
+    CASE(fcollect_on_stream, {                                                                               \
+        rocshmem_fcollectmem_on_stream(ROCSHMEM_TEAM_WORLD, block, other, 8, stream);                        \
+        finish_stream();                                                                                     \
+    })                                                                                                       \
+    CASE(sum_on_stream, {                                                                                    \
+        rocshmem_int_sum_reduce_on_stream(ROCSHMEM_TEAM_WORLD, (int *)(void *)block, (int *)(void *)other,   \
+                                          4, stream);                                                        \
+        finish_stream();                                                                                     \
+    })                                                                                                       \
+    CASE(max_on_stream, {                                                                                    \
+        rocshmem_int_max_reduce_on_stream(ROCSHMEM_TEAM_WORLD, (int *)(void *)block, (int *)(void *)other,   \
+                                          4, stream);                                                        \
         finish_stream();                                                                                     \
     })                                                                                                       \
     CASE(finalize, rocshmem_finalize())                                                                      \

@@ -81,6 +81,8 @@ int main(int argc, char **argv)
     int rank = 0;
     if (strcmp(what, "uninitialized") == 0) { /* the library initialises MPI, and finalises it at the end */
         run_job(MPI_COMM_WORLD);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        if (rank == 0) puts("ok mpi/uninitialized");
         return 0;
     }
     MPI_Init(NULL, NULL);
@@ -97,6 +99,7 @@ int main(int argc, char **argv)
         busy(rank);
     else
         check(0, "the first word says nothing");
+    if (rank == 0) printf("ok mpi/%s\n", what);
     MPI_Finalize();
     return 0;
 }

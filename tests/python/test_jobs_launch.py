@@ -237,6 +237,27 @@ def test_nothing_is_printed_unless_asked_for(run_job: Callable[..., Any]) -> Non
     assert "2 PEs" in job.stderr and job.lines == done(2), str(job)
 
 
+@pytest.mark.parametrize("level", ["INFO", "API", "TRACE"])
+def test_level_api_prints_the_calls_outside_the_data_path(run_job: Callable[..., Any], level: str) -> None:
+    program = """
+    import rocshmem4py as rs
+    rs.rocshmem_init()
+    word = rs.rocshmem_calloc(2, 8)
+    rs.rocshmem_putmem(word, word, 8, 0)
+    stream = rs.rocshmemx_stream_create()
+    rs.rocshmem_barrier_all_on_stream(stream)
+    rs.rocshmemx_stream_destroy(stream)
+    rs.rocshmem_finalize()
+    """
+    lines = run_job(1, program, env={"ROCSHMEM_DEBUG_LEVEL": level}).stderr.splitlines()
+    calls = [line.split(" api: ", 1)[1].split("(")[0] for line in lines if " api: " in line]
+    stream = ["rocshmemx_stream_create", "rocshmem_barrier_all_on_stream", "rocshmemx_stream_destroy"]
+    expected = ["rocshmem_init", "rocshmem_calloc", *stream, "rocshmem_finalize"]
+    assert calls == ([] if level == "INFO" else expected), lines
+    assert any("(16 bytes, alignment " in line for line in lines) == (level != "INFO"), lines
+    assert any(" trace: " in line for line in lines) == (level == "TRACE"), lines
+
+
 def test_the_environment_is_left_as_it_was(run_job: Callable[..., Any]) -> None:
     program = """
     import os

@@ -101,6 +101,22 @@ def test_env_heap_and_chdir_reach_the_pes(tmp_path: Path) -> None:
     assert done.stdout == f"deep blue//64M/{tmp_path}\n"
 
 
+def test_the_words_of_mpirun_are_understood() -> None:
+    show = [sys.executable, "-c", "import os; print(os.environ['COLOUR'], os.environ['WORLD_SIZE'])"]
+    done = run(
+        "-np", 2, "--prefix", "--oversubscribe", "--allow-run-as-root", "--map-by", "core", "-x", "COLOUR=red", *show
+    )
+    assert (done.returncode, "".join(sorted(done.stdout.splitlines(True)))) == (0, "[0] red 2\n[1] red 2\n"), (
+        done.stderr
+    )
+    done = run("-x", "COLOUR=blue", "-x", "HOME", "--bind-to", "none", "-np", 1, *show)
+    assert (done.returncode, done.stdout) == (0, "blue 1\n"), done.stderr
+
+
+def test_oshrun_is_the_same_program() -> None:
+    assert Path(find_tool("oshrun")).read_bytes() == Path(find_tool("rocshmem-run")).read_bytes()
+
+
 def test_options_after_the_program_are_the_programs() -> None:
     assert run("-n", 1, "echo", "-n", "7", "--help").stdout == "7 --help"
 
@@ -321,6 +337,9 @@ def test_a_program_that_cannot_be_executed_is_one_message(kind: str, status: int
         ["-n", "2x", "true"],
         ["-n", "99999999999", "true"],
         ["-n"],
+        ["-np"],
+        ["-np", "two", "true"],
+        ["--bind-to", "moon", "true"],
         ["--nonsense", "true"],
         ["--timeout", "soon", "true"],
         ["--timeout", "0", "true"],
@@ -337,7 +356,8 @@ def test_a_wrong_command_line_is_one_line_and_125(arguments: list[str]) -> None:
 
 def test_help_lists_every_option_and_version_the_version() -> None:
     text = run("--help").stdout
-    options = "-n --np --prefix --timeout --grace --env --heap --chdir --bind --quiet --verbose --version --help"
+    options = "-n -np --np -x --bind-to --oversubscribe "
+    options += "--prefix --timeout --grace --env --heap --chdir --bind --quiet --verbose --version --help"
     for option in options.split():
         assert re.search(rf"(^|\s){option}\b", text), option
     assert re.fullmatch(r"rocshmem-run \d+\.\d+\.\d+\n", run("--version").stdout)

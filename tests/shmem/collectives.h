@@ -25,7 +25,7 @@ struct collective_type {
 };
 
 /* Room for the largest test: n elements of and for each of 8 PEs, with strides. */
-enum { MOST_ELEMENTS = 8 * 3 * 70 + 1, COLLECTIVE_NBYTES = MOST_ELEMENTS * 16 };
+enum { MOST_ELEMENTS = 8 * 3 * 37 + 1, COLLECTIVE_NBYTES = MOST_ELEMENTS * 16 };
 
 struct buffers {
     void *dest, *source; /* symmetric, COLLECTIVE_NBYTES each */
@@ -167,7 +167,7 @@ static void check_reduce(const struct collective_type *type, shmem_team_t team, 
 MAYBE_UNUSED static void check_collectives(const struct collective_type *type, shmem_team_t team,
                                            struct buffers b)
 {
-    static const size_t sizes[] = {0, 1, 3, 70};
+    static const size_t sizes[] = {0, 1, 37};
     for (size_t k = 0; k < LENGTH(sizes); k++) {
         size_t n = shmem_team_n_pes(team) > 8 ? sizes[k] % 8 : sizes[k];
         if (type->broadcast) {

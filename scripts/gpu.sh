@@ -1,31 +1,67 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Build, test and benchmark on a machine with a GPU, in one go: what it has, the tests, the short benchmarks. In this
-# version the symmetric heap lives on the host device only, so a GPU is reported and not used, and the summary says so.
+# Build, test and benchmark on a machine with a GPU, in one go, without the network: cmake, ninja and a C compiler are all
+# it needs. The tests run with 1, 2, 4 and 8 PEs, which share the GPUs there are; results go to $RESULTS (default
+# build/gpu-results): bench.jsonl, and a log of each step. The last line says how many steps failed.
+#
+#   scripts/gpu.sh            everything
+#   scripts/gpu.sh test       without the benchmark
+#   PES="1 2" scripts/gpu.sh  other numbers of PEs
 set -u
 cd "$(dirname "$0")/.." || exit 2
+what=${1:-all}
+pes=${PES:-1 2 4 8}
+build=build/gpu
+results=${RESULTS:-build/gpu-results}
+failed=0
+mkdir -p "$results"
+
+# step NAME SECONDS COMMAND...: the end of its output is shown, all of it is kept
+step() {
+    name=$1
+    limit=$2
+    shift 2
+    timeout -k 5 "$limit" "$@" >"$results/$name.log" 2>&1
+    status=$?
+    if [ $status -eq 0 ]; then
+        echo "ok $name ($(grep -c '^ok' "$results/$name.log") cases)"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: status $status"
+        grep -v '^ok' "$results/$name.log" | tail -25
+    fi
+}
 
 echo "== machine"
 uname -srm
-if command -v nvidia-smi >/dev/null 2>&1; then
-    nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
-elif command -v rocm-smi >/dev/null 2>&1; then
-    rocm-smi --showproductname --showdriverversion
-else
-    echo "no GPU tool found (nvidia-smi, rocm-smi)"
-fi
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null ||
+    rocm-smi --showproductname --showdriverversion 2>/dev/null || echo "no GPU tool found (nvidia-smi, rocm-smi)"
 
 echo "== build"
-make --no-print-directory build || exit 1
-build/venv/bin/rocshmem-info
+cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DRS_TESTS=OFF -DRS_GPU_TESTS=ON -DRS_PYTHON=OFF \
+    >"$results/cmake.log" 2>&1 && cmake --build $build >"$results/build.log" 2>&1 || {
+    tail -30 "$results/cmake.log" "$results/build.log"
+    echo "FAIL build"
+    exit 1
+}
+run=$build/bin/rocshmem-run
+$build/bin/rocshmem-info | head -20
 
+export ROCSHMEM_DEVICE=${ROCSHMEM_DEVICE:-cuda} ROCSHMEM_TIMEOUT=60
 echo "== tests"
-make --no-print-directory test
-status=$?
+for n in $pes; do
+    step test-$n 200 $run -n "$n" $build/bin/rocshmem-gpu-test
+done
+step test-ipc-2 200 env ROCSHMEM_HEAP_SHARING=ipc $run -n 2 $build/bin/rocshmem-gpu-test
 
-echo "== benchmarks (short)"
-build/venv/bin/python bench/compare.py --quick || status=1
-
-echo "== summary: tested on the host device only; this version has no GPU device, whatever GPU stands above was not used"
-exit $status
+if [ "$what" = all ]; then
+    echo "== benchmark (median of many, all PEs at once)"
+    : >"$results/bench.jsonl"
+    for n in $pes; do
+        step bench-$n 120 env ROCSHMEM_HEAP_SIZE=2G $run -n "$n" $build/bin/rocshmem-gpu-bench
+        grep '^{' "$results/bench-$n.log" | tee -a "$results/bench.jsonl"
+    done
+fi
+echo "== $failed steps failed; results in $results"
+[ $failed -eq 0 ]

@@ -18,14 +18,12 @@
 #include "base/os.h"
 #include "base/status.h"
 #include "bootstrap/bootstrap.h"
+#include "pgas/job.h"
+#include "pgas/windows.h"
 #include "transport/transport.h"
 
-static const struct rs_device_ops *const devices[] = {&rs_device_host};
 static const struct rs_transport_ops *const transports[] = {&rs_transport_direct};
-enum {
-    N_DEVICES = sizeof(devices) / sizeof(devices[0]),
-    N_TRANSPORTS = sizeof(transports) / sizeof(transports[0])
-};
+enum { N_TRANSPORTS = sizeof(transports) / sizeof(transports[0]) };
 
 static const char *form_of(const struct rs_config_row *row)
 {
@@ -85,9 +83,9 @@ static void environment_page(FILE *page)
 static void device_row(FILE *page, const char *title, size_t fact)
 {
     fprintf(page, "| %s |", title);
-    for (int i = 0; i < N_DEVICES; i++) {
+    for (int i = 0; i < RS_DEVICE_KINDS; i++) {
         bool can;
-        memcpy(&can, (const char *)devices[i] + fact, sizeof(can));
+        memcpy(&can, (const char *)rs_device_kinds[i] + fact, sizeof(can));
         fputs(can ? " yes |" : " no |", page);
     }
     fputc('\n', page);
@@ -100,9 +98,9 @@ static void support_page(FILE *page)
         "Printed by `rocshmem-info --support`, from the tables of devices and transports in this version.\n\n"
         "## Devices: where the symmetric heap lives\n\n|  |",
         page);
-    for (int i = 0; i < N_DEVICES; i++) fprintf(page, " %s |", devices[i]->name);
+    for (int i = 0; i < RS_DEVICE_KINDS; i++) fprintf(page, " %s |", rs_device_kinds[i]->name);
     fputs("\n|---|", page);
-    for (int i = 0; i < N_DEVICES; i++) fputs("---|", page);
+    for (int i = 0; i < RS_DEVICE_KINDS; i++) fputs("---|", page);
     fputc('\n', page);
     device_row(page, "the CPU loads and stores the heap", offsetof(struct rs_device_ops, cpu_reaches_heap));
     device_row(page, "functions of ours run in stream order", offsetof(struct rs_device_ops, can_call));
@@ -141,6 +139,27 @@ static void version_line(FILE *page)
             ROCSHMEM_MINOR_VERSION);
 }
 
+/* What this process has, and what ROCSHMEM_DEVICE would make of it if all PEs had the same. */
+static void device_lines(FILE *page, const struct rs_config *config)
+{
+    struct rs_device_options options = rs_device_options_of(config);
+    const struct rs_device_ops *taken = NULL;
+    char why[256] = "", reason[160] = "";
+    for (int i = 0; i < RS_DEVICE_KINDS - 1; i++) {
+        int n = rs_device_kinds[i]->count(&options, why, sizeof why);
+        fprintf(page, "%s", i == 0 ? "devices      " : "             ");
+        if (n > 0)
+            fprintf(page, "%s: %d\n", rs_device_kinds[i]->name, n);
+        else
+            fprintf(page, "%s: none, %s\n", rs_device_kinds[i]->name, why);
+    }
+    struct rs_device_offer offer = rs_device_offer(config, false);
+    if (rs_device_choose(&offer, 1, config, &taken, reason) < 0)
+        fprintf(page, "             ROCSHMEM_DEVICE=%s cannot be had here\n", config->device);
+    else
+        fprintf(page, "             taken: %s (%s)\n", taken->name, reason);
+}
+
 static void all_page(FILE *page, const struct rs_config *config)
 {
     struct utsname machine;
@@ -149,14 +168,14 @@ static void all_page(FILE *page, const struct rs_config *config)
         fprintf(page, "machine      %s, Linux %s, %d cores for this process\n", machine.machine,
                 machine.release, rs_os_cpus());
     fprintf(page, "compiler     %s\n", __VERSION__);
-    fputs("devices     ", page);
-    for (int i = 0; i < N_DEVICES; i++) fprintf(page, " %s", devices[i]->name);
-    fputs("\ntransports  ", page);
+    if (config) device_lines(page, config);
+    fputs("transports  ", page);
     for (int i = 0; i < N_TRANSPORTS; i++) fprintf(page, " %s", transports[i]->name);
     fprintf(page, "\nlauncher     %s\n", rs_bootstrap_detect());
     if (rocshmemx_initialized())
-        fprintf(page, "job          PE %d of %d, device %s\n", rocshmem_my_pe(), rocshmem_n_pes(),
-                rocshmemx_device_name());
+        fprintf(page, "job          PE %d of %d, device %s %d: %s\n", rocshmem_my_pe(), rocshmem_n_pes(),
+                rocshmemx_device_name(), rocshmemx_device_ordinal(),
+                atomic_load_explicit(&rs_job_current, memory_order_acquire)->device_why);
     if (config) values(page);
 }
 

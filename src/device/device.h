@@ -95,7 +95,7 @@ struct rs_device_ops {
     int (*windows_create)(struct rs_device *dev, size_t stride, int n_local, int *fd_out);
     /* ... and every PE maps (fd is borrowed); base is there, to be filled. Both NULL for the other way: */
     int (*windows_map)(struct rs_device *dev, int fd, struct rs_windows *windows);
-    /* Every PE makes its own, zeroed, and exports it (*fd_out: taken by the caller, -1: bytes say it all),
+    /* Every PE makes its own, with any contents, and exports it (*fd_out: taken by the caller, -1: bytes say it all),
      * ... */
     int (*window_make)(struct rs_device *dev, struct rs_windows *windows, struct rs_window_export *export_out,
                        int *fd_out);

@@ -169,9 +169,8 @@ int rs_gpu_window_make(struct rs_device *dev, struct rs_windows *windows, struct
     int rc = vmm ? make_vmm(gpu, windows, granularity, fd_out) : make_ipc(gpu, windows, &export);
     rs_gpu_leave(gpu, &entry);
     memcpy(export_out, &export, sizeof export);
-    if (rc < 0) return rc;
-    widen(gpu, windows);
-    return rs_gpu_fill(dev, (void *)windows->base[windows->my_local], 0, m->window_nbytes);
+    if (rc == 0) widen(gpu, windows);
+    return rc;
 }
 
 int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int local,

@@ -154,11 +154,15 @@ static int choose_device(struct rs_job *job, const struct hello *hellos)
     return rc;
 }
 
+static size_t flags_nbytes(const struct rs_job *job)
+{
+    return rs_stream_flag_words(job->n_pes) * sizeof(uint64_t) * job->config.max_teams;
+}
+
 /* What the windows of this job are to be. */
 static int plan_windows(const struct rs_job *job, struct rs_windows *windows)
 {
-    size_t flags = rs_stream_flag_words(job->n_pes) * sizeof(uint64_t) * job->config.max_teams;
-    size_t nbytes = rs_heap_room(job->config.heap_nbytes) + flags;
+    size_t nbytes = rs_heap_room(job->config.heap_nbytes) + flags_nbytes(job);
     *windows = (struct rs_windows){.nbytes = nbytes,
                                    .stride = (nbytes + RS_WINDOW_ALIGN - 1) & ~(RS_WINDOW_ALIGN - 1),
                                    .n_local = job->n_local,
@@ -266,6 +270,9 @@ static int build(struct rs_job *job, const int fds[FDS_MOST], struct rs_windows 
     RS_TRY(job->device.ops->words_alloc(&job->device, rs_stream_complete_nbytes((int)job->config.max_teams),
                                         &words));
     job->stream_complete = words;
+    if (job->device.ops
+            ->window_make) /* before anybody writes them: no PE leaves init before all have come here */
+        RS_TRY(rs_device_fill(&job->device, (void *)job->heap.flags, 0, flags_nbytes(job)));
     if (job->data.nbytes) RS_TRY(rs_static_data_share(&job->data, fds[FD_DATA], job->n_local, job->my_local));
     RS_TRY(build_routes(job));
     RS_TRY(rs_counters_init(&job->retired, job->n_pes));

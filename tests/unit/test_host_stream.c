@@ -134,10 +134,10 @@ static void a_batch_is_executed_in_its_order(void **state)
 {
     (void)state;
     uint64_t a = 0, b = 0;
-    struct rs_memop ops[] = {{RS_MEMOP_ADD, 0, &a, 5},
-                             {RS_MEMOP_WRITE, 0, &b, 1},
-                             {RS_MEMOP_WAIT, ROCSHMEM_CMP_EQ, &a, 7},
-                             {RS_MEMOP_WRITE, 0, &b, 2}};
+    struct rs_memop ops[] = {{RS_MEMOP_ADD, 0, false, &a, 5},
+                             {RS_MEMOP_WRITE, 0, false, &b, 1},
+                             {RS_MEMOP_WAIT, ROCSHMEM_CMP_EQ, false, &a, 7},
+                             {RS_MEMOP_WRITE, 0, false, &b, 2}};
     struct rs_work work = {.kind = RS_WORK_BATCH, .u.batch = {ops, 4}};
     void *stream = new_stream();
     assert_int_equal(rs_streams_push(streams, stream, &work), 0);

@@ -32,7 +32,7 @@ static uint64_t *flag_word(const struct rs_team *team, int owner, uint64_t e, in
 
 static uint64_t *complete_word(const struct rs_team *team, uint64_t e)
 {
-    return team->flags[team->my_pe] + RS_STREAM_RING * 2 * (size_t)team->n_pes + e % RS_STREAM_RING;
+    return team->flags[team->my_pe] + (size_t)RS_STREAM_RING * 2 * (size_t)team->n_pes + e % RS_STREAM_RING;
 }
 
 bool rs_stream_all_complete(const struct rs_team *team)

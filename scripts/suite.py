@@ -241,7 +241,7 @@ def test_unit(suite: Suite) -> None:
 
 
 def test_conformance(suite: Suite) -> None:
-    ctest(suite, BUILD / "cmake", "conformance", "^conformance/")
+    ctest(suite, BUILD / "cmake", "conformance", "^(conformance|shmem)/")
 
 
 def test_cxx(suite: Suite) -> None:
@@ -322,7 +322,7 @@ def check_asan(suite: Suite) -> None:
     if step(suite, "build with address and undefined", configure("asan", *options), build("asan")):
         env = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
         ctest(suite, BUILD / "asan", "asan-unit", "^unit/", no_aslr(), **env)
-        ctest(suite, BUILD / "asan", "asan-conformance", "^conformance/.*/2$", no_aslr(), **env)
+        ctest(suite, BUILD / "asan", "asan-conformance", "^(conformance|shmem)/.*/2$", no_aslr(), **env)
 
 
 def check_tsan(suite: Suite) -> None:

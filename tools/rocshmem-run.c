@@ -364,7 +364,7 @@ static void kill_children(void)
     snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
     FILE *file = fopen(path, "re");
     if (!file) return;
-    while (fscanf(file, "%d", &pid) == 1) kill(pid, SIGKILL);
+    while (fscanf(file, "%d", &pid) == 1) kill(pid, SIGKILL); /* NOLINT(cert-err34-c): the kernel's numbers */
     fclose(file);
 }
 

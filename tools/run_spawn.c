@@ -145,7 +145,7 @@ static int make_environment(struct run_spawn *spawn, const struct run_options *o
 {
     int n = 0;
     while (environ[n]) n++;
-    spawn->envp = calloc((size_t)(n + options->n_env + OWN_VARIABLES), sizeof(*spawn->envp));
+    spawn->envp = calloc((size_t)n + (size_t)options->n_env + OWN_VARIABLES, sizeof(*spawn->envp));
     if (!spawn->envp) return -1;
     memcpy(spawn->envp, environ, (size_t)n * sizeof(*spawn->envp));
     if (options->heap && put_text(spawn, "ROCSHMEM_HEAP_SIZE", options->heap) < 0) return -1;

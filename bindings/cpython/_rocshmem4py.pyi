@@ -137,6 +137,12 @@ def rocshmem_my_pe() -> int:
     """This PE's number; -1 before init."""
 def rocshmem_n_pes() -> int:
     """The number of PEs; -1 before init."""
+def rocshmem_info_get_version() -> tuple[int, int]:
+    """(major, minor) of the OpenSHMEM specification that is followed."""
+def rocshmem_info_get_name() -> str:
+    """The name of the library."""
+def rocshmem_vendor_get_version_info() -> tuple[int, int, int]:
+    """(major, minor, patch) of the library."""
 def rocshmem_dump_stats() -> None:
     """Print the counters of this PE on stdout."""
 def rocshmem_reset_stats() -> None:
@@ -193,6 +199,59 @@ def rocshmem_fence() -> None:
 def rocshmem_quiet() -> None:
     """Complete the default context's operations."""
 
+# --- contexts and signals ---------------------------------------------------------------------------------------
+
+def rocshmem_ctx_create(options: _Int = 0) -> int:
+    """Make a context, an independent stream of operations for fence and quiet; options are ROCSHMEM_CTX_*. Local."""
+def rocshmem_team_create_ctx(team: _Int, options: _Int = 0) -> int:
+    """As rocshmem_ctx_create; PE numbers given with the context are the team's."""
+def rocshmem_ctx_destroy(ctx: _Int) -> None:
+    """Complete a context's operations and give it back; INVALID is a no-op."""
+def rocshmem_ctx_get_team(ctx: _Int) -> int:
+    """The team that a context was made with; WORLD is 0."""
+def rocshmem_ctx_fence(ctx: _Int) -> None:
+    """Order a context's operations towards each PE; INVALID is a no-op."""
+def rocshmem_ctx_quiet(ctx: _Int) -> None:
+    """Complete a context's operations; INVALID is a no-op."""
+def rocshmem_ctx_putmem(ctx: _Int, dest: _Int, source: _Int, nelems: _Int, pe: _Int) -> None:
+    """As rocshmem_putmem, on a context."""
+def rocshmem_ctx_getmem(ctx: _Int, dest: _Int, source: _Int, nelems: _Int, pe: _Int) -> None:
+    """As rocshmem_getmem, on a context."""
+def rocshmem_ctx_putmem_nbi(ctx: _Int, dest: _Int, source: _Int, nelems: _Int, pe: _Int) -> None:
+    """As rocshmem_putmem on a context; complete at rocshmem_ctx_quiet."""
+def rocshmem_ctx_getmem_nbi(ctx: _Int, dest: _Int, source: _Int, nelems: _Int, pe: _Int) -> None:
+    """As rocshmem_getmem on a context; complete at rocshmem_ctx_quiet."""
+def rocshmem_ctx_putmem_signal(
+    ctx: _Int, dest: _Int, source: _Int, nelems: _Int, sig_addr: _Int, signal: _Int, sig_op: _Int, pe: _Int
+) -> None:
+    """As rocshmem_putmem_signal, on a context."""
+def rocshmem_ctx_putmem_signal_nbi(
+    ctx: _Int, dest: _Int, source: _Int, nelems: _Int, sig_addr: _Int, signal: _Int, sig_op: _Int, pe: _Int
+) -> None:
+    """As rocshmem_putmem_signal on a context; source may be reused after rocshmem_ctx_quiet."""
+def rocshmem_putmem_signal(
+    dest: _Int, source: _Int, nelems: _Int, sig_addr: _Int, signal: _Int, sig_op: _Int, pe: _Int
+) -> None:
+    """As rocshmem_putmem, then SET or ADD the 64-bit signal word on pe. nelems 0 still signals."""
+def rocshmem_putmem_signal_nbi(
+    dest: _Int, source: _Int, nelems: _Int, sig_addr: _Int, signal: _Int, sig_op: _Int, pe: _Int
+) -> None:
+    """As rocshmem_putmem_signal; source may be reused after rocshmem_quiet."""
+def rocshmem_signal_fetch(sig_addr: _Int) -> int:
+    """This PE's own signal word."""
+def rocshmem_signal_set(sig_addr: _Int, signal: _Int, pe: _Int) -> None:
+    """Set the signal word on pe."""
+def rocshmem_signal_add(sig_addr: _Int, signal: _Int, pe: _Int) -> None:
+    """Add to the signal word on pe."""
+def rocshmem_signal_wait_until(sig_addr: _Int, cmp: _Int, cmp_value: _Int) -> int:
+    """Wait until this PE's own word satisfies cmp, unsigned 64-bit; the word that did."""
+def rocshmem_signal_set_on_stream(sig_addr: _Int, signal: _Int, pe: _Int, stream: _Stream) -> None:
+    """As rocshmem_signal_set, in the order of a stream."""
+def rocshmem_signal_add_on_stream(sig_addr: _Int, signal: _Int, pe: _Int, stream: _Stream) -> None:
+    """As rocshmem_signal_add, in the order of a stream."""
+def rocshmem_quiet_on_stream(stream: _Stream) -> None:
+    """Complete what was enqueued on a stream before what follows."""
+
 # --- collectives ---------------------------------------------------------------------------------------------
 
 def rocshmem_barrier_all() -> None:
@@ -219,6 +278,18 @@ def rocshmem_broadcastmem_on_stream(
     team: _Int, dest: _Int, source: _Int, nbytes: _Int, pe_root: _Int, stream: _Stream
 ) -> None:
     """Copy source on team PE pe_root to dest on every member. Collective."""
+def rocshmem_broadcastmem(team: _Int, dest: _Int, source: _Int, nelems: _Int, pe_root: _Int) -> None:
+    """Copy nelems bytes of source on team PE pe_root to dest on every member. Collective."""
+def rocshmem_alltoallmem(team: _Int, dest: _Int, source: _Int, nelems: _Int) -> None:
+    """Block i (nelems bytes) of source goes to team PE i; block j of dest comes from team PE j. Collective."""
+def rocshmem_alltoallsmem(team: _Int, dest: _Int, source: _Int, dst: _Int, sst: _Int, nelems: _Int) -> None:
+    """As rocshmem_alltoallmem; byte k of all goes from source[k * sst] to dest[k * dst]. Collective."""
+def rocshmem_collectmem(team: _Int, dest: _Int, source: _Int, nelems: _Int) -> None:
+    """Gather source of every member into dest, in team order; nelems bytes here, each its own. Collective."""
+def rocshmem_fcollectmem(team: _Int, dest: _Int, source: _Int, nelems: _Int) -> None:
+    """As rocshmem_collectmem, with nelems equal on every member. Collective."""
+def rocshmem_fcollectmem_on_stream(team: _Int, dest: _Int, source: _Int, nbytes: _Int, stream: _Stream) -> None:
+    """As rocshmem_fcollectmem, in the order of a stream; INVALID is a no-op. Collective."""
 
 # --- teams ---------------------------------------------------------------------------------------------------
 
@@ -234,6 +305,94 @@ def rocshmem_team_destroy(team: _Int) -> None:
     """Give a team back; WORLD, SHARED and INVALID are no-ops."""
 def rocshmem_team_translate_pe(src_team: _Int, src_pe: _Int, dest_team: _Int) -> int:
     """The number in dest_team of PE src_pe of src_team; -1 where there is none."""
+def rocshmem_team_split_2d(
+    parent: _Int,
+    xrange: _Int,
+    xaxis_config: TeamConfig | None = None,
+    xaxis_mask: _Int = 0,
+    yaxis_config: TeamConfig | None = None,
+    yaxis_mask: _Int = 0,
+) -> tuple[int, int, int]:
+    """Make teams of my row, of xrange PEs, and of my column: (status, x team, y team). Collective over parent."""
+def rocshmem_team_get_config(team: _Int, mask: _Int) -> TeamConfig:
+    """What a team was configured with, the fields that mask names."""
+
+# --- types by name: extensions ----------------------------------------------------------------------------------
+
+# dtype is a name of the C API (int, uint64, size, double, complexf) or NumPy's (float32).
+
+def rocshmemx_reduce(team: _Int, dest: _Int, source: _Int, nreduce: _Int, dtype: str, op: str) -> None:
+    """dest[k] = op over the members of source[k]. dtype and op by name. Collective; extension."""
+def rocshmemx_reduce_scatter(team: _Int, dest: _Int, source: _Int, nreduce: _Int, dtype: str, op: str) -> None:
+    """Block i (nreduce elements) of what reduce would give goes to team PE i. Collective; extension."""
+def rocshmemx_reduce_on_stream(
+    team: _Int, dest: _Int, source: _Int, nreduce: _Int, dtype: str, op: str, stream: _Stream
+) -> None:
+    """As rocshmemx_reduce, in the order of a stream; INVALID is a no-op. Collective; extension."""
+def rocshmemx_p(dest: _Int, value: _Real, pe: _Int, dtype: str) -> None:
+    """Store one value at dest on pe; extension."""
+def rocshmemx_g(source: _Int, pe: _Int, dtype: str) -> float:
+    """The value at source on pe; extension."""
+def rocshmemx_iput(dest: _Int, source: _Int, dst: _Int, sst: _Int, nelems: _Int, pe: _Int, itemsize: _Int) -> None:
+    """Copy element source[i * sst] here to dest[i * dst] on pe, itemsize bytes each; extension."""
+def rocshmemx_iget(dest: _Int, source: _Int, dst: _Int, sst: _Int, nelems: _Int, pe: _Int, itemsize: _Int) -> None:
+    """Copy element source[i * sst] on pe to dest[i * dst] here, itemsize bytes each; extension."""
+def rocshmemx_wait_until(ivar: _Int, cmp: _Int, cmp_value: _Int, dtype: str) -> None:
+    """Wait until this PE's own word satisfies cmp, compared as dtype. Extension."""
+def rocshmemx_test(ivar: _Int, cmp: _Int, cmp_value: _Int, dtype: str) -> bool:
+    """Whether this PE's own word satisfies cmp, compared as dtype. Extension."""
+def rocshmemx_wait_until_all(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_value: _Int, dtype: str
+) -> None:
+    """Wait until every word was seen to satisfy cmp. status: address of nelems ints, an element that is not 0
+    excludes; or 0. Extension."""
+def rocshmemx_wait_until_all_vector(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_values: _Int, dtype: str
+) -> None:
+    """As rocshmemx_wait_until_all, element i compared with element i at the address cmp_values. Extension."""
+def rocshmemx_wait_until_any(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_value: _Int, dtype: str
+) -> int | None:
+    """Wait until a word satisfies cmp; its index, None if all are excluded. status: address of nelems ints, an
+    element that is not 0 excludes; or 0. Extension."""
+def rocshmemx_wait_until_any_vector(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_values: _Int, dtype: str
+) -> int | None:
+    """As rocshmemx_wait_until_any, element i compared with element i at the address cmp_values. Extension."""
+def rocshmemx_wait_until_some(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_value: _Int, dtype: str
+) -> list[int]:
+    """Wait until words satisfy cmp; their indices. status: address of nelems ints, an element that is not 0
+    excludes; or 0. Extension."""
+def rocshmemx_wait_until_some_vector(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_values: _Int, dtype: str
+) -> list[int]:
+    """As rocshmemx_wait_until_some, element i compared with element i at the address cmp_values. Extension."""
+def rocshmemx_test_all(ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_value: _Int, dtype: str) -> bool:
+    """Whether every word satisfies cmp. status: address of nelems ints, an element that is not 0 excludes; or
+    0. Extension."""
+def rocshmemx_test_all_vector(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_values: _Int, dtype: str
+) -> bool:
+    """As rocshmemx_test_all, element i compared with element i at the address cmp_values. Extension."""
+def rocshmemx_test_any(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_value: _Int, dtype: str
+) -> int | None:
+    """The index of a word that satisfies cmp, None if there is none. status: address of nelems ints, an
+    element that is not 0 excludes; or 0. Extension."""
+def rocshmemx_test_any_vector(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_values: _Int, dtype: str
+) -> int | None:
+    """As rocshmemx_test_any, element i compared with element i at the address cmp_values. Extension."""
+def rocshmemx_test_some(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_value: _Int, dtype: str
+) -> list[int]:
+    """The indices of the words that satisfy cmp. status: address of nelems ints, an element that is not 0
+    excludes; or 0. Extension."""
+def rocshmemx_test_some_vector(
+    ivars: _Int, nelems: _Int, status: _Int, cmp: _Int, cmp_values: _Int, dtype: str
+) -> list[int]:
+    """As rocshmemx_test_some, element i compared with element i at the address cmp_values. Extension."""
 
 # --- additions of this runtime -------------------------------------------------------------------------------
 
@@ -426,6 +585,14 @@ ROCSHMEM_CMP_GT: Final = 2
 ROCSHMEM_CMP_GE: Final = 3
 ROCSHMEM_CMP_LT: Final = 4
 ROCSHMEM_CMP_LE: Final = 5
+ROCSHMEM_CTX_INVALID: Final = 0
+ROCSHMEM_CTX_DEFAULT: Final = 1
+ROCSHMEM_CTX_NOSTORE: Final = 1
+ROCSHMEM_CTX_SERIALIZED: Final = 2
+ROCSHMEM_CTX_WG_PRIVATE: Final = 4
+ROCSHMEM_CTX_SHARED: Final = 8
+ROCSHMEM_TEAM_DEFAULT_CONFIGS: Final = 0
+ROCSHMEM_TEAM_NUM_CONTEXTS: Final = 1
 ROCSHMEMX_E_ARG: Final = -1
 ROCSHMEMX_E_STATE: Final = -2
 ROCSHMEMX_E_NOMEM: Final = -3

@@ -27,8 +27,12 @@ static const struct {
     [STREAM] = {"a stream (an int, None, or an object with __cuda_stream__(), .cuda_stream or .ptr)",
                 "a stream", UINT64_MAX},
     [UINT64] = {"an int", "uint64", UINT64_MAX},
+    [UINT8] = {"an int", "uint8", UINT8_MAX},
+    [UINT16] = {"an int", "uint16", UINT16_MAX},
     [UINT32] = {"an int", "uint32", UINT32_MAX},
     [PE] = {"an int (a PE number)", "int32", INT32_MAX},
+    [INT8] = {"an int", "int8", INT8_MAX},
+    [INT16] = {"an int", "int16", INT16_MAX},
     [INT32] = {"an int", "int32", INT32_MAX},
     [INT64] = {"an int", "int64", INT64_MAX},
     [TEAM] = {"an int (a team)", "int64", INT64_MAX},
@@ -36,6 +40,7 @@ static const struct {
     [DOUBLE] = {"a float or an int", "double", 0},
     [BYTES] = {"bytes", NULL, 0},
     [TEXT] = {"a str or None", NULL, 0},
+    [WORD] = {"a str", NULL, 0},
 };
 
 #define TEXT_(name) #name,
@@ -190,9 +195,9 @@ static int take_other(const struct signature *sig, int index, int kind, PyObject
     if (kind <= TEAM) return take_index(sig, index, kind, object, v);
     if (kind == FLOAT || kind == DOUBLE) return take_real(sig, index, kind, object, v);
     if (kind == BYTES && !PyBytes_Check(object)) return wrong_type(sig, index, object);
-    if (kind == TEXT) {
+    if (kind == TEXT || kind == WORD) {
         v->text = NULL;
-        if (Py_IsNone(object)) return 0;
+        if (kind == TEXT && Py_IsNone(object)) return 0;
         if (!PyUnicode_Check(object)) return wrong_type(sig, index, object);
         v->text = PyUnicode_AsUTF8AndSize(object, NULL);
         return v->text ? 0 : -1;

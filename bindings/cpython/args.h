@@ -15,8 +15,12 @@ enum kind {
     SIZE,    /* bytes or elements; .size */
     STREAM,  /* None is 0; an object of torch, CuPy or CUDA Python; .ptr */
     UINT64,  /* .u64 */
+    UINT8,   /* .u64 */
+    UINT16,  /* .u64 */
     UINT32,  /* .u64 */
     PE,      /* .i */
+    INT8,    /* .i64 */
+    INT16,   /* .i64 */
     INT32,   /* .i64 */
     INT64,   /* .i64 */
     TEAM,    /* 0 is WORLD, -1 INVALID; .team */
@@ -24,6 +28,7 @@ enum kind {
     DOUBLE,  /* .f64 */
     BYTES,   /* .object, a bytes */
     TEXT,    /* .text; None is NULL */
+    WORD,    /* .text */
     OBJECT,  /* .object, as given */
     VALUE    /* whatever the signature's value_kind says: the atomics share their tables */
 };

@@ -350,15 +350,9 @@ FUNCTION(rocshmem_team_n_pes, 0, {NAME_team, TEAM})
 FUNCTION(rocshmem_team_split_strided, 2, {NAME_parent, TEAM}, {NAME_start, INT32}, {NAME_stride, INT32},
          {NAME_size, INT32}, {NAME_config, OBJECT}, {NAME_mask, INT64})
 {
-    const rocshmem_team_config_t *config = NULL;
-    if (v[4].object && !Py_IsNone(v[4].object)) {
-        if (!PyObject_TypeCheck(v[4].object, (PyTypeObject *)state_of(module)->TeamConfig)) {
-            PyErr_SetString(PyExc_TypeError,
-                            "rocshmem_team_split_strided: config must be a TeamConfig or None");
-            return NULL;
-        }
-        config = team_config_of(v[4].object);
-    }
+    const rocshmem_team_config_t *config;
+    if (take_team_config(module, "rocshmem_team_split_strided: config", v[4].object, &config) < 0)
+        return NULL;
     rocshmem_team_t team = ROCSHMEM_TEAM_INVALID;
     int status;
     WITHOUT_GIL(status = rocshmem_team_split_strided(v[0].team, (int)v[1].i64, (int)v[2].i64, (int)v[3].i64,

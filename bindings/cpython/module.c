@@ -17,9 +17,24 @@ struct team_config {
     PyObject_HEAD rocshmem_team_config_t config;
 };
 
-const rocshmem_team_config_t *team_config_of(PyObject *object)
+int take_team_config(PyObject *module, const char *argument, PyObject *object,
+                     const rocshmem_team_config_t **config_out)
 {
-    return &((struct team_config *)object)->config;
+    *config_out = NULL;
+    if (!object || Py_IsNone(object)) return 0;
+    if (!PyObject_TypeCheck(object, (PyTypeObject *)state_of(module)->TeamConfig)) {
+        PyErr_Format(PyExc_TypeError, "%s must be a TeamConfig or None", argument);
+        return -1;
+    }
+    *config_out = &((struct team_config *)object)->config;
+    return 0;
+}
+
+PyObject *team_config_new(PyObject *module, const rocshmem_team_config_t *config)
+{
+    PyObject *object = PyObject_CallNoArgs(state_of(module)->TeamConfig);
+    if (object) ((struct team_config *)object)->config = *config;
+    return object;
 }
 
 static PyObject *team_config_get(PyObject *self, void *closure)
@@ -78,9 +93,12 @@ static const struct {
     CONSTANT(ROCSHMEM_SUCCESS) CONSTANT(ROCSHMEM_SIGNAL_SET) CONSTANT(ROCSHMEM_SIGNAL_ADD)
         CONSTANT(ROCSHMEM_CMP_EQ) CONSTANT(ROCSHMEM_CMP_NE) CONSTANT(ROCSHMEM_CMP_GT)
             CONSTANT(ROCSHMEM_CMP_GE) CONSTANT(ROCSHMEM_CMP_LT) CONSTANT(ROCSHMEM_CMP_LE)
+                CONSTANT(ROCSHMEM_CTX_NOSTORE) CONSTANT(ROCSHMEM_CTX_SERIALIZED)
+                    CONSTANT(ROCSHMEM_CTX_WG_PRIVATE) CONSTANT(ROCSHMEM_CTX_SHARED)
+                        CONSTANT(ROCSHMEM_TEAM_DEFAULT_CONFIGS) CONSTANT(ROCSHMEM_TEAM_NUM_CONTEXTS)
 #undef CONSTANT
 #define STATUS(name, value, text) {"ROCSHMEMX_E_" #name, value},
-                ROCSHMEMX_STATUSES(STATUS)
+                            ROCSHMEMX_STATUSES(STATUS)
 #undef STATUS
 };
 
@@ -88,7 +106,11 @@ static int add_constants(PyObject *module)
 {
     for (size_t i = 0; i < N_OF(constants); i++)
         if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0) return -1;
-    return 0;
+    if (PyModule_AddIntConstant(module, "ROCSHMEM_CTX_INVALID",
+                                (long)(intptr_t)ROCSHMEM_CTX_INVALID.ctx_opaque) < 0)
+        return -1;
+    return PyModule_AddIntConstant(module, "ROCSHMEM_CTX_DEFAULT",
+                                   (long)(intptr_t)ROCSHMEM_CTX_DEFAULT.ctx_opaque);
 }
 
 /* The job is state of the process; two interpreters would pull at one job without seeing each other. */
@@ -129,8 +151,10 @@ static int module_exec(PyObject *module)
     struct state *state = state_of(module);
     if (refuse_second_interpreter() < 0 || intern_names(state) < 0 || errors_init(module) < 0) return -1;
     if (add_types(module, state) < 0 || add_constants(module) < 0) return -1;
-    if (PyModule_AddFunctions(module, call_methods) < 0 || PyModule_AddFunctions(module, amo_methods) < 0)
-        return -1;
+    PyMethodDef *const tables[] = {call_methods,  coll_methods, ctx_methods,
+                                   typed_methods, wait_methods, amo_methods};
+    for (size_t i = 0; i < N_OF(tables); i++)
+        if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     calls_update();
     errors_attach();
     state->attached = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The extension _rocshmem4py: what its files share. A call travels args.c (Python objects to C values),
- * calls.c or amo.c (the call), errors.c (a failure to an exception). Only include/rocshmem is seen from here.
+ * calls.c, coll.c, ctx.c, typed.c, waits.c or amo.c (the call), errors.c (a failure to an exception). Only include/rocshmem is seen from here.
  *
  * There is no Python object outside struct state. What is static is C state of the process, as the job itself
  * is: the extension therefore serves one interpreter, and module_exec refuses a second one.
@@ -36,10 +36,12 @@
 /* Every name an argument can have; the interned strings are matched by address. */
 /* clang-format off */
 #define ARGUMENT_NAMES(X)                                                                                              \
-    X(addr) X(alignment) X(bytes_per_pe) X(cmp) X(cmp_value) X(cond) X(config) X(copy) X(count) X(dest) X(dest_team)    \
-    X(dl_device) X(fd) X(length) X(mask) X(max_version) X(module) X(nbytes) X(nelems) X(nranks) X(own_data) X(owner)    \
-    X(parent) X(pe) X(pe_root) X(ptr) X(rank) X(sig_addr) X(sig_op) X(signal) X(size) X(source) X(src_pe) X(src_team)   \
-    X(start) X(status) X(stream) X(stride) X(team) X(uid) X(value) X(what)
+    X(addr) X(alignment) X(bytes_per_pe) X(cmp) X(cmp_value) X(cmp_values) X(cond) X(config) X(copy) X(count) X(ctx)    \
+    X(dest) X(dest_team) X(dl_device) X(dst) X(dtype) X(fd) X(itemsize) X(ivar) X(ivars) X(length) X(mask)              \
+    X(max_version) X(module) X(nbytes) X(nelems) X(nranks) X(nreduce) X(op) X(options) X(own_data) X(owner) X(parent)   \
+    X(pe) X(pe_root) X(ptr) X(rank) X(sig_addr) X(sig_op) X(signal) X(size) X(source) X(src_pe) X(src_team) X(sst)      \
+    X(start) X(status) X(stream) X(stride) X(team) X(uid) X(value) X(what) X(xaxis_config) X(xaxis_mask) X(xrange)      \
+    X(yaxis_config) X(yaxis_mask)
 /* clang-format on */
 #define NAME_(name) NAME_##name,
 enum argument_name { ARGUMENT_NAMES(NAME_) N_ARGUMENT_NAMES };
@@ -89,11 +91,19 @@ static inline struct state *state_of(PyObject *module)
 #define UNLOCKED() }
 #endif
 
-const rocshmem_team_config_t *team_config_of(PyObject *object); /* of a TeamConfig; borrowed */
+/* TeamConfig and None in, the C struct (borrowed) or NULL out; argument is "function: name". 0, or -1 with an
+ * exception. */
+int take_team_config(PyObject *module, const char *argument, PyObject *object,
+                     const rocshmem_team_config_t **config_out);
+PyObject *team_config_new(PyObject *module, const rocshmem_team_config_t *config);
 
 /* Method tables, ended by a zero row; the docstrings begin with the signature. */
 extern PyMethodDef call_methods[];
 extern PyMethodDef amo_methods[];
+extern PyMethodDef coll_methods[];
+extern PyMethodDef ctx_methods[];
+extern PyMethodDef typed_methods[];
+extern PyMethodDef wait_methods[];
 
 PyObject *memory_type_new(PyObject *module); /* memory.c */
 

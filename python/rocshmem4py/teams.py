@@ -58,11 +58,42 @@ def rocshmem_team_split_strided(
         RocshmemError: the PEs disagree about the arguments, or one died.
     Source: OpenSHMEM 1.5, shmem_team_split_strided; a raw handle of 0 becomes INVALID."""
     status, team = _ext.rocshmem_team_split_strided(parent, start, stride, size, config, mask)
+    return status, _tracked(team)
+
+
+def rocshmem_team_split_2d(
+    parent: SupportsIndex,
+    xrange: SupportsIndex,
+    xaxis_config: TeamConfig | None = None,
+    xaxis_mask: SupportsIndex = 0,
+    yaxis_config: TeamConfig | None = None,
+    yaxis_mask: SupportsIndex = 0,
+) -> tuple[int, int, int]:
+    """Lay the PEs of ``parent`` out in rows of ``xrange``, and make a team of my row and one of my column.
+
+    Collective over parent, with equal arguments. PE p of parent is PE ``p % xrange`` of its row and PE ``p // xrange``
+    of its column; the last row may be short.
+    Args:
+        parent: a team handle; ROCSHMEM_TEAM_WORLD for all PEs.
+        xrange: PEs in a row, 1 or more; more than the parent has is one row.
+        xaxis_config, yaxis_config: number of contexts wanted, a hint.
+        xaxis_mask, yaxis_mask: which fields of the configs hold.
+    Returns:
+        (status, row, column): 0 and two handles; non-zero and ROCSHMEM_TEAM_INVALID for what could not be made.
+    Raises:
+        RocshmemError: the PEs disagree about the arguments, or one died.
+    Source: OpenSHMEM 1.5, shmem_team_split_2d; a raw handle of 0 becomes INVALID."""
+    status, x, y = _ext.rocshmem_team_split_2d(parent, xrange, xaxis_config, xaxis_mask, yaxis_config, yaxis_mask)
+    return status, _tracked(x), _tracked(y)
+
+
+def _tracked(team: int) -> int:
+    """A raw handle as this package gives it: remembered while it lives, and INVALID for 0."""
     if team == 0:
-        return status, ROCSHMEM_TEAM_INVALID
+        return ROCSHMEM_TEAM_INVALID
     if team not in _SPECIAL:
         rocshmem4py._live_teams.add(team)
-    return status, team
+    return team
 
 
 def rocshmem_team_destroy(team: SupportsIndex) -> None:

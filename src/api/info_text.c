@@ -154,6 +154,7 @@ static void device_lines(FILE *page, const struct rs_config *config)
             fprintf(page, "%s: none, %s\n", rs_device_kinds[i]->name, why);
     }
     struct rs_device_offer offer = rs_device_offer(config, false);
+    fputs("             host: always\n", page);
     if (rs_device_choose(&offer, 1, config, &taken, reason) < 0)
         fprintf(page, "             ROCSHMEM_DEVICE=%s cannot be had here\n", config->device);
     else

@@ -4,6 +4,7 @@
  * last and taken back first.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "bootstrap/mpi.h"
 #include "pgas/collective.h"
 #include "pgas/signals.h"
+#include "pgas/windows.h"
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -265,6 +267,13 @@ void *rocshmem_get_device_ctx(void)
     return (void *)(uintptr_t)&ROCSHMEM_CTX_DEFAULT;
 }
 
+static int pin_device(int local_rank)
+{
+    struct rs_config config;
+    RS_TRY(read_config(&config));
+    return rs_device_pin(&config, local_rank);
+}
+
 int rocshmemx_set_device_from_env(void)
 {
     static const char *const names[] = {"LOCAL_RANK",    "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
@@ -275,7 +284,8 @@ int rocshmemx_set_device_from_env(void)
         char *end;
         errno = 0;
         long rank = strtol(text, &end, 10);
-        if (errno == 0 && *end == '\0' && rank >= 0) return 0; /* the host device has one ordinal only */
+        if (errno == 0 && *end == '\0' && rank >= 0 && rank <= INT_MAX)
+            return pin_device((int)rank) == 0 ? 0 : rs_return(__func__);
         rs_fail(RS_E_CONFIG, "%s is '%s', which is no local rank; it must be a whole number from 0", names[i],
                 text);
         return rs_return(__func__);

@@ -94,7 +94,7 @@ static void *publisher_main(void *arg)
         polls[1] = (struct pollfd){.fd = publisher->listener, .events = POLLIN};
         for (int i = 0; i < n; i++)
             polls[2 + i] = (struct pollfd){.fd = publisher->callers[i].fd, .events = POLLIN};
-        if (poll(polls, (nfds_t)(2 + n), -1) < 0 && errno != EINTR) break;
+        if (poll(polls, (nfds_t)n + 2, -1) < 0 && errno != EINTR) break;
         if (polls[0].revents) break;
         for (int i = n - 1; i >= 0; i--)
             if (polls[2 + i].revents && serve_caller(publisher, &publisher->callers[i])) drop(publisher, i);

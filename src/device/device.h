@@ -84,6 +84,8 @@ struct rs_device_ops {
     int (*count)(const struct rs_device_options *options, char *why, size_t nbytes);
     /* The device that the calling thread chose by the driver's own means, -1 for none. NULL: never any. */
     int (*chosen)(const struct rs_device_options *options);
+    /* Make device index modulo their number the calling thread's, by the driver's own means. NULL: it has none. */
+    int (*pin)(const struct rs_device_options *options, int index);
     /* Start device ordinal. watch outlives it. */
     int (*open)(struct rs_device *dev, int ordinal, const struct rs_watch *watch,
                 const struct rs_device_options *options);

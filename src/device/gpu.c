@@ -81,6 +81,30 @@ static int hip_chosen(const struct rs_device_options *options)
     return chosen(RS_GPU_VENDOR_HIP, options);
 }
 
+/* The context stays retained: the thread goes on with it. */
+static int pin(enum rs_gpu_vendor vendor, const struct rs_device_options *options, int index)
+{
+    char why[256] = "";
+    void *context;
+    int n = count(vendor, options, why, sizeof why), device;
+    if (n <= 0) return rs_fail(RS_E_DEVICE, "%s", why);
+    const struct rs_gpu_driver *drv = rs_gpu_driver_get(vendor, options->library, why, sizeof why);
+    int code = drv->get_device(&device, index % n);
+    if (code == 0) code = drv->retain(drv, device, &context);
+    if (code == 0) code = drv->set_current(drv, context);
+    return code ? rs_gpu_fail(drv, code, "make a device current") : 0;
+}
+
+static int cuda_pin(const struct rs_device_options *options, int index)
+{
+    return pin(RS_GPU_VENDOR_CUDA, options, index);
+}
+
+static int hip_pin(const struct rs_device_options *options, int index)
+{
+    return pin(RS_GPU_VENDOR_HIP, options, index);
+}
+
 /* In the context: our stream and its words. */
 static int open_entered(struct rs_gpu *gpu, struct rs_device *dev)
 {
@@ -250,7 +274,7 @@ static void gpu_describe(struct rs_device *dev, void *stream, bool any, char *ou
 
 /* clang-format off */
 #define GPU_OPS(vendor)                                                                                      \
-    .can_capture = true, .count = vendor##_count, .chosen = vendor##_chosen, .open = vendor##_open,          \
+    .can_capture = true, .count = vendor##_count, .chosen = vendor##_chosen, .pin = vendor##_pin, .open = vendor##_open,          \
     .close = gpu_close, .window_make = rs_gpu_window_make, .window_open = rs_gpu_window_open,                \
     .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
     .stream_create = gpu_stream_create, .stream_destroy = gpu_stream_destroy,                                \

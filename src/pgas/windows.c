@@ -106,6 +106,16 @@ int rs_device_pick(const struct rs_device_ops *ops, const struct rs_config *conf
     return 0;
 }
 
+int rs_device_pin(const struct rs_config *config, int index)
+{
+    struct rs_device_offer offer = rs_device_offer(config, false);
+    struct rs_device_options options = rs_device_options_of(config);
+    const struct rs_device_ops *ops;
+    char why[160];
+    RS_TRY(rs_device_choose(&offer, 1, config, &ops, why));
+    return ops->pin ? ops->pin(&options, index) : 0;
+}
+
 /* ---- windows that each PE makes ---- */
 
 struct told {

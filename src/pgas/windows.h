@@ -36,6 +36,9 @@ int rs_device_choose(const struct rs_device_offer *offers, int n_pes, const stru
 int rs_device_pick(const struct rs_device_ops *ops, const struct rs_config *config, int my_local,
                    int *ordinal_out);
 
+/* Pin the calling thread to a device as ROCSHMEM_DEVICE asks, before init; on the host there is nothing to do. */
+int rs_device_pin(const struct rs_config *config, int index);
+
 /* For devices whose windows each PE makes: make, tell, open. Every PE calls it, with rc < 0 where something
  * failed before: then it fails on all, naming the PE. windows holds what is to be unmapped in any case. */
 int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc,

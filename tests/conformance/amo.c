@@ -105,6 +105,73 @@ ROCSHMEM_INTEGER_TYPES(DEFINE, )
 ROCSHMEM_BITWISE_TYPES(DEFINE, )
 #undef DEFINE
 
+/* The _nbi forms put the old value beside their neighbours, which stay; complete after quiet. The contexts: the
+ * default one, and ctx. */
+#define BOTH_(name, op, want, ...)                                                                           \
+    memset(got, 0x55, sizeof got);                                                                           \
+    if (k)                                                                                                   \
+        rocshmem_ctx_##name##_atomic_##op##_nbi(ctx, &got[1], __VA_ARGS__, pe);                              \
+    else                                                                                                     \
+        rocshmem_##name##_atomic_##op##_nbi(&got[1], __VA_ARGS__, pe);                                       \
+    rocshmem_ctx_quiet(k ? ctx : ROCSHMEM_CTX_DEFAULT);                                                      \
+    if (got[1] != (want)) FAIL("%s: " #op "_nbi gave another value than " #want ", PE %d", #name, pe);       \
+    if (memcmp(&got[0], &got[2], sizeof got[0]) != 0) FAIL("%s: " #op "_nbi wrote beside fetch", #name)
+
+#define DEFINE(name, T, ...)                                                                                 \
+    static void exchange_nbi_##name(void)                                                                    \
+    {                                                                                                        \
+        T *word = (T *)(void *)arena, got[3];                                                                \
+        BEGIN_                                                                                               \
+        for (int k = 0; k < 2; k++) {                                                                        \
+            BOTH_(name, fetch, (T)0, word);                                                                  \
+            BOTH_(name, swap, (T)0, word, (T)-7);                                                            \
+            BOTH_(name, fetch, (T)-7, word);                                                                 \
+            BOTH_(name, swap, (T)-7, word, (T)0);                                                            \
+            IS(name, rocshmem_##name##_g(word + 1, pe), (T)0);                                               \
+        }                                                                                                    \
+        END_                                                                                                 \
+    }
+ROCSHMEM_AMO_TYPES(DEFINE, )
+#undef DEFINE
+
+#define DEFINE(name, T, ...)                                                                                 \
+    static void arithmetic_nbi_##name(void)                                                                  \
+    {                                                                                                        \
+        T *word = (T *)(void *)arena, got[3];                                                                \
+        BEGIN_                                                                                               \
+        for (int k = 0; k < 2; k++) {                                                                        \
+            BOTH_(name, fetch_add, (T)0, word, (T)-2);                                                       \
+            BOTH_(name, fetch_inc, (T)-2, word);                                                             \
+            BOTH_(name, fetch_inc, (T)-1, word);                                                             \
+            BOTH_(name, compare_swap, (T)0, word, (T)1, (T)9);                                               \
+            BOTH_(name, compare_swap, (T)0, word, (T)0, (T)9);                                               \
+            BOTH_(name, fetch_add, (T)9, word, (T)-9);                                                       \
+            IS(name, rocshmem_##name##_g(word, pe), (T)0);                                                   \
+            IS(name, rocshmem_##name##_g(word + 1, pe), (T)0);                                               \
+        }                                                                                                    \
+        END_                                                                                                 \
+    }
+ROCSHMEM_INTEGER_TYPES(DEFINE, )
+#undef DEFINE
+
+#define DEFINE(name, T, ...)                                                                                 \
+    static void bitwise_nbi_##name(void)                                                                     \
+    {                                                                                                        \
+        T *word = (T *)(void *)arena, got[3];                                                                \
+        BEGIN_                                                                                               \
+        for (int k = 0; k < 2; k++) {                                                                        \
+            BOTH_(name, fetch_or, (T)0, word, (T)0xf0);                                                      \
+            BOTH_(name, fetch_and, (T)0xf0, word, (T)0x3c);                                                  \
+            BOTH_(name, fetch_xor, (T)0x30, word, (T)-1);                                                    \
+            BOTH_(name, fetch_and, (T) ~(T)0x30, word, (T)0);                                                \
+            IS(name, rocshmem_##name##_g(word, pe), (T)0);                                                   \
+            IS(name, rocshmem_##name##_g(word + 1, pe), (T)0);                                               \
+        }                                                                                                    \
+        END_                                                                                                 \
+    }
+ROCSHMEM_BITWISE_TYPES(DEFINE, )
+#undef DEFINE
+
 static void begin(void)
 {
     arena = symmetric(4096);
@@ -137,6 +204,35 @@ static void bitwise(void)
     begin();
     ROCSHMEM_BITWISE_TYPES(CALL, bitwise)
     end();
+}
+
+static void nbi(void)
+{
+    begin();
+    ROCSHMEM_AMO_TYPES(CALL, exchange_nbi)
+    ROCSHMEM_INTEGER_TYPES(CALL, arithmetic_nbi)
+    ROCSHMEM_BITWISE_TYPES(CALL, bitwise_nbi)
+    end();
+}
+
+/* Every PE draws numbers from one counter: each number comes once. */
+static void nbi_tickets(void)
+{
+    enum { DRAWS = 200 };
+    long *counter = symmetric(64), *seen = symmetric((size_t)n_pes * DRAWS * sizeof *seen), ticket[DRAWS];
+    for (int i = 0; i < DRAWS; i++) rocshmem_long_atomic_fetch_inc_nbi(&ticket[i], counter, 0);
+    rocshmem_quiet();
+    for (int i = 0; i < DRAWS; i++) {
+        if (ticket[i] < 0 || ticket[i] >= n_pes * DRAWS)
+            FAIL("ticket %ld is out of range", ticket[i]);
+        else
+            rocshmem_long_atomic_inc(&seen[ticket[i]], 0);
+    }
+    rocshmem_barrier_all();
+    for (int i = 0; me == 0 && i < n_pes * DRAWS; i++) CHECK_EQ(seen[i], 1);
+    rocshmem_barrier_all();
+    rocshmem_free(counter);
+    rocshmem_free(seen);
 }
 
 /* ---- all PEs on one word ---- */
@@ -324,6 +420,29 @@ static void wrong(void)
     rocshmem_barrier_all();
 }
 
+static void wrong_nbi(void)
+{
+    int *word = symmetric(64), fetch = 7, local = 3;
+    EXPECT_ERROR(rocshmem_int_atomic_fetch_inc_nbi(NULL, word, me), ROCSHMEMX_E_ARG,
+                 "rocshmem_int_atomic_fetch_inc_nbi", "fetch");
+    EXPECT_ERROR(rocshmem_int_atomic_fetch_nbi((int *)(uintptr_t)64, word, me), ROCSHMEMX_E_ARG,
+                 "rocshmem_int_atomic_fetch_nbi", "fetch", "0x40");
+    EXPECT_ERROR(rocshmem_int_atomic_swap_nbi(&fetch, &local, 1, me), ROCSHMEMX_E_ARG,
+                 "rocshmem_int_atomic_swap_nbi", "dest");
+    EXPECT_ERROR(rocshmem_int_atomic_compare_swap_nbi(&fetch, word, 0, 1, n_pes), ROCSHMEMX_E_ARG,
+                 "rocshmem_int_atomic_compare_swap_nbi", "pe");
+    EXPECT_ERROR(rocshmem_ctx_uint_atomic_fetch_or_nbi(ROCSHMEM_CTX_INVALID, (unsigned *)&fetch,
+                                                       (unsigned *)word, 1, me),
+                 ROCSHMEMX_E_ARG, "rocshmem_ctx_uint_atomic_fetch_or_nbi", "ctx");
+    EXPECT_ERROR(rocshmem_int_atomic_fetch_add_nbi(&fetch, (int *)(uintptr_t)((char *)word + 2), 1, me),
+                 ROCSHMEMX_E_ARG, "rocshmem_int_atomic_fetch_add_nbi", "dest", "aligned");
+    CHECK_EQ(fetch, 7);
+    CHECK_EQ(local, 3);
+    rocshmem_barrier_all();
+    CHECK_BYTES(word, 64, 0);
+    rocshmem_free(word);
+}
+
 static void misaligned(void)
 {
     char *p = symmetric(64);
@@ -342,6 +461,8 @@ static const struct test_case amo_cases[] = {
     {"fetch_set_and_swap_work_for_every_type_and_pe", exchange, 0},
     {"arithmetic_and_compare_swap_wrap_as_the_type_does", arithmetic, 0},
     {"bitwise_operations_work_for_every_type_and_pe", bitwise, 0},
+    {"nbi_forms_fetch_the_old_value_for_every_type_and_pe", nbi, 0},
+    {"tickets_drawn_with_nbi_come_once", nbi_tickets, 0},
     {"contended_sums_are_exact_for_every_type", sums, 0},
     {"contended_bits_belong_to_their_pe", bits, 0},
     {"contended_swaps_keep_every_token", tokens, 0},
@@ -349,6 +470,7 @@ static const struct test_case amo_cases[] = {
     {"host_stream_and_signal_operations_are_atomic_against_each_other", mixed, 0},
     {"floating_point_values_keep_their_bits", float_bits, 0},
     {"wrong_arguments_change_nothing_and_are_named", wrong, 0},
+    {"wrong_arguments_of_nbi_forms_are_named", wrong_nbi, 0},
     {"a_misaligned_word_is_refused", misaligned, 0},
 };
 CHAPTER(amo);

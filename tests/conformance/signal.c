@@ -92,6 +92,130 @@ static void zero_bytes_signal(void)
     rocshmem_free(signal);
 }
 
+/* ---- put_signal of every type and size, and signals alone, on every context ---- */
+
+static rocshmem_ctx_t contexts[3]; /* the default one, one of the world, one of the world backwards */
+static rocshmem_team_t backwards;
+static int right_in[3]; /* the right PE's number there */
+
+static void begin_contexts(void)
+{
+    contexts[0] = ROCSHMEM_CTX_DEFAULT;
+    CHECK_EQ(rocshmem_ctx_create(0, &contexts[1]), 0);
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, n_pes - 1, -1, n_pes, NULL, 0, &backwards), 0);
+    CHECK_EQ(rocshmem_team_create_ctx(backwards, 0, &contexts[2]), 0);
+    right_in[0] = right_in[1] = right();
+    right_in[2] = n_pes - 1 - right();
+}
+
+static void end_contexts(void)
+{
+    rocshmem_ctx_destroy(contexts[1]);
+    rocshmem_ctx_destroy(contexts[2]);
+    rocshmem_team_destroy(backwards);
+}
+
+/* A form and its ctx_ form with T, of width bytes: 5 elements and a signal that is set, then 0 and one added. */
+#define ONE_FORM(form, T, width)                                                                             \
+    for (int k = 0; k < 3; k++) {                                                                            \
+        uint64_t last = n_signals++ * 3 + 1;                                                                 \
+        fill(source, 5 * (width), last + (uint64_t)me);                                                      \
+        memset(dest, 0, 96);                                                                                 \
+        rocshmem_barrier_all();                                                                              \
+        if (k)                                                                                               \
+            rocshmem_ctx_##form(contexts[k], (T *)dest, (T *)source, 5, signal, last, ROCSHMEM_SIGNAL_SET,   \
+                                right_in[k]);                                                                \
+        else                                                                                                 \
+            rocshmem_##form((T *)dest, (T *)source, 5, signal, last, ROCSHMEM_SIGNAL_SET, right_in[k]);      \
+        rocshmem_signal_wait_until(signal, ROCSHMEM_CMP_EQ, last);                                           \
+        CHECK_FILLED(dest, 5 * (width), last + (uint64_t)left());                                            \
+        CHECK_BYTES((char *)dest + 5 * (width), 96 - 5 * (width), 0);                                        \
+        rocshmem_barrier_all();                                                                              \
+        if (k)                                                                                               \
+            rocshmem_ctx_##form(contexts[k], (T *)dest, (T *)source, 0, signal, 2, ROCSHMEM_SIGNAL_ADD,      \
+                                right_in[k]);                                                                \
+        else                                                                                                 \
+            rocshmem_##form((T *)dest, (T *)source, 0, signal, 2, ROCSHMEM_SIGNAL_ADD, right_in[k]);         \
+        rocshmem_signal_wait_until(signal, ROCSHMEM_CMP_EQ, last + 2);                                       \
+        rocshmem_barrier_all();                                                                              \
+    }
+
+#define DEFINE(name, T, ...)                                                                                 \
+    static void put_signal_##name(void *dest, void *source, uint64_t *signal)                                \
+    {                                                                                                        \
+        uint64_t n_signals = 1;                                                                              \
+        ONE_FORM(name##_put_signal, T, sizeof(T))                                                            \
+        ONE_FORM(name##_put_signal_nbi, T, sizeof(T))                                                        \
+    }
+ROCSHMEM_RMA_TYPES(DEFINE, )
+#undef DEFINE
+
+static void typed_put_signal(void)
+{
+    void *dest = symmetric(96), *source = ordinary(96);
+    uint64_t *signal = symmetric(8), n_signals = 1;
+    begin_contexts();
+#define CALL(name, T, ...) put_signal_##name(dest, source, signal);
+    ROCSHMEM_RMA_TYPES(CALL, )
+#undef CALL
+    ONE_FORM(putmem_signal, void, 1)
+    ONE_FORM(putmem_signal_nbi, void, 1)
+    ONE_FORM(put8_signal, void, 1)
+    ONE_FORM(put8_signal_nbi, void, 1)
+    ONE_FORM(put16_signal, void, 2)
+    ONE_FORM(put16_signal_nbi, void, 2)
+    ONE_FORM(put32_signal, void, 4)
+    ONE_FORM(put32_signal_nbi, void, 4)
+    ONE_FORM(put64_signal, void, 8)
+    ONE_FORM(put64_signal_nbi, void, 8)
+    ONE_FORM(put128_signal, void, 16)
+    ONE_FORM(put128_signal_nbi, void, 16)
+    end_contexts();
+    rocshmem_free(dest);
+    rocshmem_free(signal);
+    free(source);
+}
+
+static void signals_alone(void)
+{
+    uint64_t *word = symmetric(24);
+    begin_contexts();
+    for (int k = 0; k < 3; k++) {
+        word[0] = 5;
+        word[1] = (uint64_t)k;
+        rocshmem_barrier_all();
+        rocshmem_ctx_signal_set(contexts[k], &word[0], UINT64_MAX, right_in[k]);
+        rocshmem_ctx_signal_add(contexts[k], &word[1], 10, right_in[k]);
+        CHECK_EQ(rocshmem_signal_wait_until(&word[0], ROCSHMEM_CMP_EQ, UINT64_MAX), -1);
+        CHECK_EQ(rocshmem_signal_wait_until(&word[1], ROCSHMEM_CMP_EQ, (uint64_t)k + 10), k + 10);
+        CHECK_EQ(word[2], 0);
+        rocshmem_barrier_all();
+    }
+    rocshmem_signal_set(&word[0], 1000, right());
+    rocshmem_barrier_all();
+    for (int i = 0; i < 300; i++) rocshmem_signal_add(&word[0], 3, 0); /* none is lost */
+    rocshmem_barrier_all();
+    CHECK_EQ(rocshmem_signal_fetch(word), me == 0 ? 1000 + 900 * n_pes : 1000);
+    uint64_t local = 1;
+    EXPECT_ERROR(rocshmem_signal_set(&local, 1, me), ROCSHMEMX_E_ARG, "rocshmem_signal_set", "sig_addr");
+    EXPECT_ERROR(rocshmem_signal_add((uint64_t *)(uintptr_t)((char *)word + 4), 1, me), ROCSHMEMX_E_ARG,
+                 "rocshmem_signal_add", "sig_addr", "aligned");
+    EXPECT_ERROR(rocshmem_signal_set(word, 1, -3), ROCSHMEMX_E_ARG, "rocshmem_signal_set", "pe", "-3");
+    EXPECT_ERROR(rocshmem_ctx_signal_add(ROCSHMEM_CTX_INVALID, word, 1, me), ROCSHMEMX_E_ARG,
+                 "rocshmem_ctx_signal_add", "ctx");
+    EXPECT_ERROR(rocshmem_ctx_putmem_signal(ROCSHMEM_CTX_INVALID, word, word, 8, word, 1, 0, me),
+                 ROCSHMEMX_E_ARG, "rocshmem_ctx_putmem_signal", "ctx");
+    EXPECT_ERROR(rocshmem_ctx_int_put_signal(contexts[2], (int *)(void *)word, (int *)(void *)word, 1, word,
+                                             1, 0, n_pes),
+                 ROCSHMEMX_E_ARG, "rocshmem_ctx_int_put_signal", "pe");
+    EXPECT_ERROR(rocshmem_put128_signal_nbi(word, word, SIZE_MAX / 4, word, 1, 0, me), ROCSHMEMX_E_ARG,
+                 "rocshmem_put128_signal_nbi", "dest");
+    rocshmem_barrier_all();
+    CHECK_EQ(word[1], 12);
+    end_contexts();
+    rocshmem_free(word);
+}
+
 /* Word k of the pattern is checked the moment the signal is seen, over and over. */
 static void data_before_signal(void)
 {
@@ -300,6 +424,8 @@ static const struct test_case signal_cases[] = {
     {"put_signal_sets_and_adds_after_the_data", put_signal_blocking, 0},
     {"put_signal_nbi_sets_and_adds_after_the_data", put_signal_nbi, 0},
     {"put_signal_of_zero_bytes_still_signals", zero_bytes_signal, 0},
+    {"put_signal_of_every_type_and_size_on_every_context", typed_put_signal, 0},
+    {"signals_alone_set_and_add_on_every_context", signals_alone, 0},
     {"the_data_is_there_whenever_the_signal_is", data_before_signal, 0},
     {"ping_pong_loses_no_signal", ping_pong, NEEDS_2_PES},
     {"a_word_goes_round_the_ring_in_order", ring, 0},

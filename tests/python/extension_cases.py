@@ -40,14 +40,25 @@ U64, I64, I32 = (0, 2**64 - 1), (-(2**63), 2**63 - 1), (-(2**31), 2**31 - 1)
 RANGES: dict[str, tuple[int, int] | None] = {
     **dict.fromkeys(["addr", "dest", "source", "sig_addr", "ptr", "module", "stream"], U64),
     **dict.fromkeys(["alignment", "bytes_per_pe", "count", "length", "nbytes", "nelems", "cmp_value", "signal"], U64),
+    **dict.fromkeys(["cmp_values", "ctx", "itemsize", "ivar", "ivars", "nreduce"], U64),
     **dict.fromkeys(["pe", "pe_root", "src_pe", "rank", "nranks", "start", "stride"], I32),
-    **dict.fromkeys(["cmp", "sig_op", "status", "fd"], I32),
-    **dict.fromkeys(["team", "parent", "src_team", "dest_team", "mask"], I64),
-    **dict.fromkeys(["uid", "config", "what"], None),
+    **dict.fromkeys(["cmp", "sig_op", "status", "fd", "xrange"], I32),
+    **dict.fromkeys(["team", "parent", "src_team", "dest_team", "mask", "xaxis_mask", "yaxis_mask"], I64),
+    **dict.fromkeys(["dst", "sst", "options"], I64),
+    **dict.fromkeys(["uid", "config", "what", "dtype", "op", "xaxis_config", "yaxis_config"], None),
 }
 
 
+#: The type in which the tests of arguments call the functions that take one by name.
+DTYPE = "int64"
+
+
 def range_of(function: str, argument: str) -> tuple[int, int] | None:
+    names = [p.name for p in ARGUMENTS[function]]
+    if "dtype" in names and argument in ("value", "cmp_value"):
+        return LIMITS[DTYPE]
+    if "ivars" in names and argument == "status":  # the address of an array
+        return U64
     if argument in ("value", "cond"):
         return LIMITS.get(ATOMICS[function][0])
     if argument == "size":  # bytes, or PEs of a team
@@ -112,6 +123,8 @@ def good_arguments(name: str, job: Any) -> list[Any]:
         "rocshmem_free": lambda: [r.rocshmem_malloc(8)],
         "rocshmem_team_destroy": lambda: [r.rocshmem_team_split_strided(0, 0, 1, 1)[1]],
         "rocshmem_team_split_strided": lambda: [0, 0, 1, 1, None, 0],
+        "rocshmem_team_split_2d": lambda: [0, 1, None, 0, None, 0],
+        "rocshmem_ctx_destroy": lambda: [r.rocshmem_ctx_create()],
         "rocshmem_buffer_register": lambda: [ctypes.addressof(job.local), 256],
         "rocshmemx_stream_destroy": lambda: [r.rocshmemx_stream_create()],
         "rocshmemx_dump_state": lambda: [DEVNULL],
@@ -124,8 +137,12 @@ def good_arguments(name: str, job: Any) -> list[Any]:
         "addr": ctypes.addressof(job.local), "alignment": 64, "bytes_per_pe": 8, "cmp": r.ROCSHMEM_CMP_EQ,
         "cmp_value": 0, "count": 2, "dest": job.dest, "dest_team": 0, "module": 1, "nbytes": 8, "nelems": 8, "pe": 0,
         "pe_root": 0, "ptr": job.dest, "sig_addr": job.word, "sig_op": r.ROCSHMEM_SIGNAL_SET, "signal": 0, "size": 16,
-        "source": job.source, "src_pe": 0, "src_team": 0, "stream": 0, "team": 0,
+        "source": job.source, "src_pe": 0, "src_team": 0, "stream": 0, "team": 0, "ctx": r.ROCSHMEM_CTX_DEFAULT,
+        "options": 0, "mask": 1, "dst": 1, "sst": 1, "nreduce": 1, "dtype": DTYPE, "op": "sum", "itemsize": 8,
+        "value": 1, "ivar": job.word, "ivars": job.word, "status": 0, "cmp_values": job.word,
     }  # fmt: skip
+    if "ivars" in [p.name for p in ARGUMENTS[name]]:
+        values["nelems"] = 1
     return [values[p.name] for p in ARGUMENTS[name]]
 
 
@@ -136,6 +153,11 @@ def call(name: str, arguments: list[Any], keywords: dict[str, Any] | None = None
         r.rocshmem_free(result)
     if name == "rocshmem_team_split_strided" and result[1]:
         r.rocshmem_team_destroy(result[1])
+    if name == "rocshmem_team_split_2d":
+        for team in result[1:]:
+            r.rocshmem_team_destroy(team or -1)
+    if name in ("rocshmem_ctx_create", "rocshmem_team_create_ctx"):
+        r.rocshmem_ctx_destroy(result)
     if name == "rocshmemx_stream_create":
         r.rocshmemx_stream_destroy(result)
     return result
@@ -143,4 +165,6 @@ def call(name: str, arguments: list[Any], keywords: dict[str, Any] | None = None
 
 def dummy_arguments(name: str) -> list[Any]:
     """Of the right types; the call must fail before it is made."""
-    return [{"uid": b"", "config": None, "what": None}.get(p.name, 0) for p in ARGUMENTS[name]]
+    others = {"uid": b"", "config": None, "what": None, "xaxis_config": None, "yaxis_config": None}
+    others |= {"dtype": DTYPE, "op": "sum"}
+    return [others.get(p.name, 0) for p in ARGUMENTS[name]]

@@ -91,14 +91,14 @@ def test_wrong_type_names_function_and_argument(name: str, place: int, job: Any)
         argument = ARGUMENTS[name][place].name
         if argument in ("value", "cond") and range_of(name, argument) is None and isinstance(wrong, float):
             continue
-        if isinstance(wrong, {"what": str, "uid": bytes}.get(argument, int)):
+        if isinstance(wrong, {"what": str, "uid": bytes, "dtype": str, "op": str}.get(argument, int)):
             continue
         arguments = dummy_arguments(name)
         arguments[place] = wrong
         with pytest.raises(TypeError, match=rf"{name}: {argument} must be ") as caught:
             getattr(r, name)(*arguments)
         assert "config" in str(caught.value) or type(wrong).__name__ in str(caught.value)
-    if ARGUMENTS[name][place].name not in ("stream", "config", "what"):
+    if ARGUMENTS[name][place].name not in ("stream", "config", "what", "xaxis_config", "yaxis_config"):
         arguments = dummy_arguments(name)
         arguments[place] = None
         with pytest.raises(TypeError, match=f"{name}: .*not NoneType"):
@@ -427,7 +427,8 @@ def test_before_init_and_after_finalize_every_call_says_so() -> None:
             rocshmem_my_pe rocshmem_n_pes rocshmem_get_uniqueid rocshmem_query_thread hip_device_synchronize
             rocshmemx_set_device_from_env rocshmemx_initialized rocshmemx_version rocshmemx_device_name
             rocshmemx_device_ordinal rocshmemx_print_info rocshmemx_allocation rocshmemx_drop rocshmem_global_exit
-            rocshmem_init rocshmem_init_attr'''.split())
+            rocshmem_init rocshmem_init_attr rocshmem_info_get_version rocshmem_info_get_name
+            rocshmem_vendor_get_version_info'''.split())
 
         def check():
             assert (r.rocshmem_my_pe(), r.rocshmem_n_pes(), r.rocshmem_query_thread()) == (-1, -1, 4)
@@ -446,11 +447,15 @@ def test_before_init_and_after_finalize_every_call_says_so() -> None:
                 if name in allowed or name.startswith("_") or not inspect.isbuiltin(function):
                     continue
                 values = {"config": None, "ptr": 4096, "dest": 4096, "source": 4096, "sig_addr": 4096, "team": 5}
+                values |= {"dtype": "int64", "op": "sum", "xaxis_config": None, "yaxis_config": None}
+                names = set(inspect.signature(function).parameters)
                 arguments = [values.get(p, 1) for p in inspect.signature(function).parameters]
                 try:
                     function(*arguments)
                 except r.RocshmemError as error:
                     said = f"{name}: called before rocshmem_init" in str(error)
+                    if names & {"dtype", "itemsize"}:  # the error names the function of that type
+                        said = "called before rocshmem_init" in str(error)
                     if error.status != r.ROCSHMEMX_E_STATE or not said:
                         print("BAD", name, repr(error))
                 else:

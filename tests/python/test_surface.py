@@ -63,6 +63,63 @@ FUNCTIONS = {
     "rocshmem_dump_stats": "",
     "rocshmem_reset_stats": "",
     "rocshmem_get_device_ctx": "",
+    "rocshmem_alltoallmem": "team dest source nelems",
+    "rocshmem_alltoallsmem": "team dest source dst sst nelems",
+    "rocshmem_broadcastmem": "team dest source nelems pe_root",
+    "rocshmem_collectmem": "team dest source nelems",
+    "rocshmem_ctx_create": "options",
+    "rocshmem_ctx_destroy": "ctx",
+    "rocshmem_ctx_fence": "ctx",
+    "rocshmem_ctx_get_team": "ctx",
+    "rocshmem_ctx_getmem": "ctx dest source nelems pe",
+    "rocshmem_ctx_getmem_nbi": "ctx dest source nelems pe",
+    "rocshmem_ctx_putmem": "ctx dest source nelems pe",
+    "rocshmem_ctx_putmem_nbi": "ctx dest source nelems pe",
+    "rocshmem_ctx_putmem_signal": "ctx dest source nelems sig_addr signal sig_op pe",
+    "rocshmem_ctx_putmem_signal_nbi": "ctx dest source nelems sig_addr signal sig_op pe",
+    "rocshmem_ctx_quiet": "ctx",
+    "rocshmem_fcollectmem": "team dest source nelems",
+    "rocshmem_fcollectmem_on_stream": "team dest source nbytes stream",
+    "rocshmem_info_get_name": "",
+    "rocshmem_info_get_version": "",
+    "rocshmem_putmem_signal": "dest source nelems sig_addr signal sig_op pe",
+    "rocshmem_putmem_signal_nbi": "dest source nelems sig_addr signal sig_op pe",
+    "rocshmem_quiet_on_stream": "stream",
+    "rocshmem_signal_add": "sig_addr signal pe",
+    "rocshmem_signal_add_on_stream": "sig_addr signal pe stream",
+    "rocshmem_signal_fetch": "sig_addr",
+    "rocshmem_signal_set": "sig_addr signal pe",
+    "rocshmem_signal_set_on_stream": "sig_addr signal pe stream",
+    "rocshmem_signal_wait_until": "sig_addr cmp cmp_value",
+    "rocshmem_team_create_ctx": "team options",
+    "rocshmem_team_get_config": "team mask",
+    "rocshmem_team_split_2d": "parent xrange xaxis_config xaxis_mask yaxis_config yaxis_mask",
+    "rocshmem_vendor_get_version_info": "",
+}
+
+#: The functions that take a type by name, or an item size; no C function has their names.
+BY_NAME = {
+    "rocshmemx_g": "source pe dtype",
+    "rocshmemx_iget": "dest source dst sst nelems pe itemsize",
+    "rocshmemx_iput": "dest source dst sst nelems pe itemsize",
+    "rocshmemx_p": "dest value pe dtype",
+    "rocshmemx_reduce": "team dest source nreduce dtype op",
+    "rocshmemx_reduce_on_stream": "team dest source nreduce dtype op stream",
+    "rocshmemx_reduce_scatter": "team dest source nreduce dtype op",
+    "rocshmemx_test": "ivar cmp cmp_value dtype",
+    "rocshmemx_test_all": "ivars nelems status cmp cmp_value dtype",
+    "rocshmemx_test_all_vector": "ivars nelems status cmp cmp_values dtype",
+    "rocshmemx_test_any": "ivars nelems status cmp cmp_value dtype",
+    "rocshmemx_test_any_vector": "ivars nelems status cmp cmp_values dtype",
+    "rocshmemx_test_some": "ivars nelems status cmp cmp_value dtype",
+    "rocshmemx_test_some_vector": "ivars nelems status cmp cmp_values dtype",
+    "rocshmemx_wait_until": "ivar cmp cmp_value dtype",
+    "rocshmemx_wait_until_all": "ivars nelems status cmp cmp_value dtype",
+    "rocshmemx_wait_until_all_vector": "ivars nelems status cmp cmp_values dtype",
+    "rocshmemx_wait_until_any": "ivars nelems status cmp cmp_value dtype",
+    "rocshmemx_wait_until_any_vector": "ivars nelems status cmp cmp_values dtype",
+    "rocshmemx_wait_until_some": "ivars nelems status cmp cmp_value dtype",
+    "rocshmemx_wait_until_some_vector": "ivars nelems status cmp cmp_values dtype",
 }
 
 PACKAGE_FUNCTIONS = {
@@ -71,6 +128,7 @@ PACKAGE_FUNCTIONS = {
     "rocshmem_get_peer_ptr_table": "(ptr)",
     "rocshmem_get_peer_buffer": "(buf, peer)",
     "rocshmem_team_split_strided": "(parent, start, stride, size, config=None, mask=0)",
+    "rocshmem_team_split_2d": ("(parent, xrange, xaxis_config=None, xaxis_mask=0, yaxis_config=None, yaxis_mask=0)"),
     "rocshmem_team_destroy": "(team)",
     "init_rocshmem_by_uniqueid": "(group)",
     "init_with_torch": "(group=None, backend='cpu:gloo,cuda:nccl', init_method=None)",
@@ -86,6 +144,9 @@ CONSTANTS = {
     "ROCSHMEM_CMP_EQ": 0, "ROCSHMEM_CMP_NE": 1, "ROCSHMEM_CMP_GT": 2,
     "ROCSHMEM_CMP_GE": 3, "ROCSHMEM_CMP_LT": 4, "ROCSHMEM_CMP_LE": 5,
     "ROCSHMEM_TEAM_WORLD": 0, "ROCSHMEM_TEAM_INVALID": -1,
+    "ROCSHMEM_CTX_INVALID": 0, "ROCSHMEM_CTX_DEFAULT": 1, "ROCSHMEM_CTX_NOSTORE": 1, "ROCSHMEM_CTX_SERIALIZED": 2,
+    "ROCSHMEM_CTX_WG_PRIVATE": 4, "ROCSHMEM_CTX_SHARED": 8, "ROCSHMEM_TEAM_DEFAULT_CONFIGS": 0,
+    "ROCSHMEM_TEAM_NUM_CONTEXTS": 1,
 }  # fmt: skip
 
 BITWISE_TYPES = ["int32", "int64", "uint32", "uint64", "uint", "ulong", "ulonglong"]
@@ -122,9 +183,9 @@ def python(source: str, *options: str, env: dict[str, str | None] | None = None)
     return subprocess.run(argv, capture_output=True, text=True, timeout=60, env=job_env(env))
 
 
-@pytest.mark.parametrize("name", sorted(FUNCTIONS) + sorted(ATOMIC_NAMES))
+@pytest.mark.parametrize("name", sorted(FUNCTIONS | BY_NAME) + sorted(ATOMIC_NAMES))
 def test_function_has_the_documented_arguments(name: str) -> None:
-    wanted = FUNCTIONS.get(name, ATOMIC_NAMES.get(name))
+    wanted = (FUNCTIONS | BY_NAME | ATOMIC_NAMES)[name]
     function = getattr(_rocshmem4py, name)
     assert " ".join(inspect.signature(function).parameters) == wanted
     assert function.__doc__

@@ -39,12 +39,20 @@ nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>
     rocm-smi --showproductname --showdriverversion 2>/dev/null || echo "no GPU tool found (nvidia-smi, rocm-smi)"
 
 echo "== build"
-cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DRS_TESTS=OFF -DRS_GPU_TESTS=ON -DRS_PYTHON=OFF \
-    >"$results/cmake.log" 2>&1 && cmake --build $build >"$results/build.log" 2>&1 || {
-    tail -30 "$results/cmake.log" "$results/build.log"
-    echo "FAIL build"
-    exit 1
+make_all() {
+    cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DRS_TESTS=OFF -DRS_GPU_TESTS=ON -DRS_PYTHON="$1" \
+        >"$results/cmake.log" 2>&1 && cmake --build $build >"$results/build.log" 2>&1
 }
+python=on
+if ! make_all ON; then
+    python=off # without Python's headers
+    echo "no Python extension: $(grep -m1 -i error "$results/cmake.log" "$results/build.log")"
+    make_all OFF || {
+        tail -30 "$results/cmake.log" "$results/build.log"
+        echo "FAIL build"
+        exit 1
+    }
+fi
 run=$build/bin/rocshmem-run
 $build/bin/rocshmem-info | head -20
 
@@ -54,6 +62,14 @@ for n in $pes; do
     step test-$n 200 $run -n "$n" $build/bin/rocshmem-gpu-test
 done
 step test-ipc-2 200 env ROCSHMEM_HEAP_SHARING=ipc $run -n 2 $build/bin/rocshmem-gpu-test
+
+if [ $python = on ] && python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+    for n in $pes; do
+        step torch-$n 200 env PYTHONPATH="$PWD/python:$PWD/$build/lib" $run -n "$n" python3 tests/gpu/torch_gpu.py
+    done
+else
+    echo "skip torch: no extension, or no torch with CUDA"
+fi
 
 if [ "$what" = all ]; then
     echo "== benchmark (median of many, all PEs at once)"

@@ -110,7 +110,7 @@ int rs_device_pin(const struct rs_config *config, int index)
 {
     struct rs_device_offer offer = rs_device_offer(config, false);
     struct rs_device_options options = rs_device_options_of(config);
-    const struct rs_device_ops *ops;
+    const struct rs_device_ops *ops = NULL;
     char why[160];
     RS_TRY(rs_device_choose(&offer, 1, config, &ops, why));
     return ops->pin ? ops->pin(&options, index) : 0;

@@ -14,7 +14,7 @@
 
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 static const char ptx[] =
-#include "device/kernels/generated/kernels_ptx.h"
+#include "device/kernels/generated/kernels_ptx.inc"
     ;
 
 static const char *const names[RS_GPU_KERNELS] = {"rs_kernel_amo", "rs_kernel_wait"};

@@ -35,13 +35,12 @@ static int piece(struct rs_gpu *gpu, void *stream, const struct combine *c, size
     for (int i = 0; i < r->n_members && code == 0; i++)
         code = gpu->drv->copy(gpu->drv, (uintptr_t)(c->buffer + (size_t)i * c->room_nbytes),
                               (uintptr_t)r->source[i] + offset, nbytes, stream);
-    struct combine *own = code == 0 ? malloc(sizeof *own) : NULL;
-    if (code == 0 && !own) return rs_fail(RS_E_NOMEM, "no memory to enqueue a reduction");
-    if (own) {
-        *own = *c;
-        code = gpu->drv->host_function(stream, combine, own);
-        if (code) free(own);
-    }
+    if (code) return rs_gpu_fail_stream(gpu, code, "reduce in a stream", stream);
+    struct combine *own = malloc(sizeof *own);
+    if (!own) return rs_fail(RS_E_NOMEM, "no memory to enqueue a reduction");
+    *own = *c;
+    code = gpu->drv->host_function(stream, combine, own);
+    if (code) free(own);
     for (int i = 0; i < r->n_members && code == 0; i++)
         code = gpu->drv->copy(gpu->drv, (uintptr_t)r->dest[i] + offset, (uintptr_t)c->buffer, nbytes, stream);
     return code ? rs_gpu_fail_stream(gpu, code, "reduce in a stream", stream) : 0;

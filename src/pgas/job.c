@@ -163,12 +163,14 @@ static size_t flags_nbytes(const struct rs_job *job)
 static int plan_windows(const struct rs_job *job, struct rs_windows *windows)
 {
     size_t nbytes = rs_heap_room(job->config.heap_nbytes) + flags_nbytes(job);
+    uintptr_t *base = calloc((size_t)job->n_local, sizeof *base);
+    if (!base) return rs_fail(RS_E_NOMEM, "no memory for %d windows", job->n_local);
     *windows = (struct rs_windows){.nbytes = nbytes,
                                    .stride = (nbytes + RS_WINDOW_ALIGN - 1) & ~(RS_WINDOW_ALIGN - 1),
                                    .n_local = job->n_local,
                                    .my_local = job->my_local,
-                                   .base = calloc((size_t)job->n_local, sizeof *windows->base)};
-    return windows->base ? 0 : rs_fail(RS_E_NOMEM, "no memory for %d windows", job->n_local);
+                                   .base = base};
+    return 0;
 }
 
 /* What a host's PEs share, as descriptors: windows where one PE makes all of them, static data where they are

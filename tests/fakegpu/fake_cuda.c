@@ -34,9 +34,9 @@ RS_GPU_CUDA(DECLARE)
 RS_GPU_NEW(DECLARE)
 RS_GPU_VMM(DECLARE)
 
-    /* ---- devices and contexts ---- */
+/* ---- devices and contexts ---- */
 
-    int cuInit(unsigned flags)
+int cuInit(unsigned flags)
 {
     if (flags) return INVALID_VALUE;
     if (fake_devices() == 0) return NO_DEVICE;

@@ -4,7 +4,7 @@
  * comparisons than EQ and GE. One thread each. Compiled for GPUs by scripts/kernels.sh; and for the host, as
  * plain functions, by the test drivers, which call them by these names.
  */
-#include "rs_kernel.h"
+#include "device/kernels/rs_kernel.h"
 
 /* The order of enum rs_amo_op. */
 enum { FETCH, SET, SWAP, COMPARE_SWAP, ADD, AND, OR, XOR };

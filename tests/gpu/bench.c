@@ -4,13 +4,13 @@
  * what blocks, rates of large copies; and the driver's own copy as the limit. Medians, one JSON line a row from
  * PE 0. Touches no heap by the CPU.
  *
- *     rocshmem-run -n N gpu_bench
+ *     rocshmem-run -n N rocshmem-gpu-bench
  */
 #include <rocshmem/rocshmemx.h>
 #include <stdbool.h>
 #include <time.h>
 
-#include "../tests/gpu/driver.h"
+#include "driver.h"
 
 #define TIMES 200
 

@@ -8,7 +8,7 @@
 #   make test    every test; the last line counts them
 #   make check   format, warnings, clang-tidy, contracts, sanitizers, types; the last line counts them
 #   make bench   the benchmarks, against peers where these can be had
-#   make gpu     build, test and benchmark in one go on a machine with a GPU (this version: on its host device)
+#   make gpu     build, test and benchmark in one go on a machine with a GPU
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:

@@ -175,8 +175,10 @@ static void close_entered(struct rs_gpu *gpu)
     if (!rs_gpu_idle_within(gpu, 2000000000u)) {
         rs_log(RS_LOG_WARN, "device %d still waits for PEs that are gone; its memory is kept until exit",
                gpu->device);
+        rs_gpu_windows_part(gpu, true);
         return;
     }
+    rs_gpu_windows_part(gpu, false);
     while (gpu->streams) {
         struct rs_gpu_stream *stream = gpu->streams;
         gpu->streams = stream->next;

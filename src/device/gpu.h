@@ -30,6 +30,7 @@ struct rs_gpu {
     void *context;
     struct rs_gpu_uuid identity;
     const char *kernels; /* a file with device code; "": what is built in */
+    void *mapping;       /* gpu_window.c: of the windows, while both live */
     uintptr_t low, high; /* all windows lie in [low, high) */
 
     pthread_mutex_t now_lock; /* one thread at a time uses `own` and waits for it */
@@ -70,7 +71,9 @@ int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int lo
 void rs_gpu_windows_unmap(struct rs_windows *windows);
 int rs_gpu_words_alloc(struct rs_device *dev, size_t nbytes, void **words_out);
 void rs_gpu_words_free(struct rs_gpu *gpu); /* all of them; context entered by the caller */
-void rs_gpu_windows_choose(bool ipc);       /* of the windows made from now on */
+/* The device closes. abandon: never unmap its windows, work that never ends may use them. */
+void rs_gpu_windows_part(struct rs_gpu *gpu, bool abandon);
+void rs_gpu_windows_choose(bool ipc); /* of the windows made from now on */
 
 /* gpu_work.c; context entered by the callee */
 int rs_gpu_copy(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes);

@@ -21,10 +21,13 @@
 
 struct mapping {
     const struct rs_gpu_driver *drv;
+    struct rs_gpu *gpu; /* while it is open */
     int device;
     void *context;
     bool ipc;
+    bool abandoned;     /* the device never became idle: unmapping would wait for ever */
     uintptr_t reserved; /* the start of the reservation; 0: none */
+    uintptr_t first;    /* of the first window in it */
     size_t reserved_nbytes, window_nbytes;
     bool *mapped; /* owned, n_local */
 };
@@ -68,7 +71,7 @@ static bool can_vmm(const struct rs_gpu *gpu, size_t *granularity_out)
 static int map_part(const struct rs_windows *windows, int local, unsigned long long handle)
 {
     struct mapping *m = windows->state;
-    uintptr_t at = m->reserved + (size_t)local * windows->stride;
+    uintptr_t at = m->first + (size_t)local * windows->stride;
     struct rs_gpu_access access = {.location = {.type = 1, .id = m->device}, .flags = 3};
     int code = m->drv->vmm_map(at, m->window_nbytes, 0, handle, 0);
     m->drv->vmm_release(handle); /* the mapping holds the memory */
@@ -80,15 +83,25 @@ static int map_part(const struct rs_windows *windows, int local, unsigned long l
     return 0;
 }
 
+/* A driver that does not align as asked gets more to reserve, and the windows begin inside. */
 static int reserve(const struct rs_windows *windows, struct mapping *m)
 {
     m->reserved_nbytes = windows->stride * (size_t)windows->n_local;
     int code = m->drv->vmm_reserve(&m->reserved, m->reserved_nbytes, ALIGN, 0, 0);
-    if (code == 0 && m->reserved % ALIGN == 0) return 0;
-    if (code == 0) m->drv->vmm_unreserve(m->reserved, m->reserved_nbytes);
-    m->reserved = 0;
-    return code ? rs_gpu_fail(m->drv, code, "reserve addresses for the symmetric heaps")
-                : rs_fail(RS_E_DEVICE, "the driver gives no addresses aligned to %zu bytes", ALIGN);
+    if (code == 0 && m->reserved % ALIGN != 0) {
+        m->drv->vmm_unreserve(m->reserved, m->reserved_nbytes);
+        code = 1;
+    }
+    if (code) {
+        m->reserved_nbytes += ALIGN;
+        code = m->drv->vmm_reserve(&m->reserved, m->reserved_nbytes, 0, 0, 0);
+    }
+    if (code) {
+        m->reserved = 0;
+        return rs_gpu_fail(m->drv, code, "reserve addresses for the symmetric heaps");
+    }
+    m->first = (m->reserved + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
+    return 0;
 }
 
 static int make_vmm(struct rs_gpu *gpu, struct rs_windows *windows, size_t granularity, int *fd_out)
@@ -154,8 +167,8 @@ int rs_gpu_window_make(struct rs_device *dev, struct rs_windows *windows, struct
         free(mapped);
         return rs_fail(RS_E_NOMEM, "no memory for %d windows", windows->n_local);
     }
-    *m = (struct mapping){.drv = gpu->drv, .device = gpu->device, .mapped = mapped};
-    windows->state = m;
+    *m = (struct mapping){.drv = gpu->drv, .gpu = gpu, .device = gpu->device, .mapped = mapped};
+    windows->state = gpu->mapping = m;
     int code = gpu->drv->retain(gpu->drv, gpu->device, &m->context);
     if (code) {
         m->context = NULL;
@@ -205,17 +218,27 @@ int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int lo
     return rc;
 }
 
+void rs_gpu_windows_part(struct rs_gpu *gpu, bool abandon)
+{
+    struct mapping *m = gpu->mapping;
+    if (!m) return;
+    m->gpu = NULL;
+    gpu->mapping = NULL;
+    m->abandoned = abandon;
+}
+
 void rs_gpu_windows_unmap(struct rs_windows *windows)
 {
     struct mapping *m = windows->state;
     void *before = NULL;
-    if (m && m->context) {
+    if (m && m->gpu) m->gpu->mapping = NULL;
+    if (m && m->context && !m->abandoned) {
         m->drv->current(m->drv, &before);
         if (before != m->context) m->drv->set_current(m->drv, m->context);
         for (int i = 0; i < windows->n_local; i++) {
             if (!m->mapped[i]) continue;
             if (!m->ipc)
-                m->drv->vmm_unmap(m->reserved + (size_t)i * windows->stride, m->window_nbytes);
+                m->drv->vmm_unmap(m->first + (size_t)i * windows->stride, m->window_nbytes);
             else if (i == windows->my_local)
                 m->drv->free(windows->base[i]);
             else

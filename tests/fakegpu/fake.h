@@ -6,7 +6,7 @@
  * streams, a missing or wrong current context, and bad flags are errors, as they are in a real driver or are
  * undefined there.
  *
- * Environment: FAKEGPU_DEVICES (default 1), FAKEGPU_NO_VMM=1, FAKEGPU_STRICT=1: device memory is mapped
+ * Environment: FAKEGPU_DEVICES (default 1), FAKEGPU_NO_VMM=1, FAKEGPU_SMALL_ALIGN=1, FAKEGPU_STRICT=1: device memory is mapped
  * without any access at its addresses, so that a program or library that touches it by the CPU dies.
  */
 #ifndef FAKEGPU_FAKE_H

@@ -51,31 +51,32 @@ struct nbi {
 };
 
 ALWAYS_INLINE int amo_nbi(struct rs_thread *t, enum rs_amo_op op, size_t width, rocshmem_ctx_t ctx,
-                          struct nbi n)
+                          const struct nbi *n)
 {
     uint64_t old = 0;
-    if (RS_UNLIKELY((uintptr_t)n.fetch < 4096)) return rs_bad_local("fetch", n.fetch, width);
-    RS_TRY(rs_context_pe(rs_thread_job(t), ctx, n.pe, &n.pe));
-    RS_TRY(amo(t, op, n.dest, width, n.value, n.cond, n.pe, &old));
+    int pe;
+    if (RS_UNLIKELY((uintptr_t)n->fetch < 4096)) return rs_bad_local("fetch", n->fetch, width);
+    RS_TRY(rs_context_pe(rs_thread_job(t), ctx, n->pe, &pe));
+    RS_TRY(amo(t, op, n->dest, width, n->value, n->cond, pe, &old));
     uint32_t narrow = (uint32_t)old;
     if (width == 4)
-        memcpy(n.fetch, &narrow, 4);
+        memcpy(n->fetch, &narrow, 4);
     else
-        memcpy(n.fetch, &old, 8);
+        memcpy(n->fetch, &old, 8);
     return 0;
 }
 
 #define NBI_CALL_(OP, width)                                                                                 \
-    static void nbi_##OP##_##width(rocshmem_ctx_t ctx, struct nbi n)                                         \
+    static void nbi_##OP##_##width(rocshmem_ctx_t ctx, const struct nbi *n)                                  \
     {                                                                                                        \
-        struct rs_thread *t = rs_enter(n.call);                                                              \
+        struct rs_thread *t = rs_enter(n->call);                                                             \
         if (RS_UNLIKELY(!t)) {                                                                               \
-            rs_raise(n.function);                                                                            \
+            rs_raise(n->function);                                                                           \
             return;                                                                                          \
         }                                                                                                    \
         int rc = amo_nbi(t, RS_AMO_##OP, width, ctx, n);                                                     \
-        rs_leave(t, n.call);                                                                                 \
-        if (RS_UNLIKELY(rc < 0)) rs_raise(n.function);                                                       \
+        rs_leave(t, n->call);                                                                                \
+        if (RS_UNLIKELY(rc < 0)) rs_raise(n->function);                                                      \
     }
 #define NBI_CALLS_(OP) NBI_CALL_(OP, 4) NBI_CALL_(OP, 8)
 NBI_CALLS_(FETCH)
@@ -146,12 +147,12 @@ ALWAYS_INLINE uint64_t bits_of(const void *value, size_t width)
     void rocshmem_##name##_atomic_##op##_nbi(T *fetch, __VA_ARGS__, int pe)                                  \
     {                                                                                                        \
         struct nbi n = {__func__, CALL_(OP##_NBI, name), fetch, dest, value, cond, pe};                      \
-        sizeof(T) == 4 ? nbi_##AMO##_4(DEFAULT, n) : nbi_##AMO##_8(DEFAULT, n);                              \
+        sizeof(T) == 4 ? nbi_##AMO##_4(DEFAULT, &n) : nbi_##AMO##_8(DEFAULT, &n);                            \
     }                                                                                                        \
     void rocshmem_ctx_##name##_atomic_##op##_nbi(rocshmem_ctx_t ctx, T *fetch, __VA_ARGS__, int pe)          \
     {                                                                                                        \
         struct nbi n = {__func__, CALL_(OP##_NBI, name), fetch, dest, value, cond, pe};                      \
-        sizeof(T) == 4 ? nbi_##AMO##_4(ctx, n) : nbi_##AMO##_8(ctx, n);                                      \
+        sizeof(T) == 4 ? nbi_##AMO##_4(ctx, &n) : nbi_##AMO##_8(ctx, &n);                                    \
     }
 #define NBI_VALUE(name, T, op, OP, AMO)                                                                      \
     NBI(name, T, op, OP, AMO, bits_of(&value, sizeof(T)), 0, T *dest, T value)

@@ -234,11 +234,14 @@ static void describe_words(const void *arg, char *out, size_t nbytes)
     }
     char value[24] = "their values";
     if (!w->step) {
-        int64_t v = w->width == 8 ? *(const int64_t *)w->values : *(const int32_t *)w->values;
+        int64_t v = w->width == 8   ? *(const int64_t *)w->values
+                    : w->width == 4 ? *(const int32_t *)w->values
+                                    : *(const int16_t *)w->values;
         if (w->is_signed)
             snprintf(value, sizeof value, "%" PRId64, v);
-        else
-            snprintf(value, sizeof value, "%" PRIu64, w->width == 8 ? (uint64_t)v : (uint32_t)v);
+        else /* without the sign that widening gave it */
+            snprintf(value, sizeof value, "%" PRIu64,
+                     (uint64_t)v << (64 - 8 * w->width) >> (64 - 8 * w->width));
     }
     snprintf(out, nbytes, "waits for words of the %zu at %p to be %s %s; %zu are not: %s%s", n, w->ivars,
              rs_cmp_name(w->cmp), value, missing, list, shown < missing ? " ..." : "");

@@ -124,7 +124,10 @@ static inline int rs_context_pe(struct rs_job *job, rocshmem_ctx_t ctx, int pe, 
         *pe_out = pe;
         return 0;
     }
-    return rs_context_pe_slow(job, ctx, pe, pe_out);
+    int found = 0; /* so that the caller's variable stays in a register */
+    int rc = rs_context_pe_slow(job, ctx, pe, &found);
+    *pe_out = found;
+    return rc;
 }
 
 /* ---- small copies ---- */

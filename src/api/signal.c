@@ -6,7 +6,6 @@
 #include "api/api.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define DEFAULT ((rocshmem_ctx_t){(void *)1, NULL})
 
 ALWAYS_INLINE int change(const struct rs_route *route, uint64_t *sig_addr, uint64_t signal, bool add)
 {
@@ -33,7 +32,7 @@ struct signalled {
     int sig_op, pe;
 };
 
-ALWAYS_INLINE int put_signal(struct rs_thread *t, rocshmem_ctx_t ctx, const struct signalled *s)
+ALWAYS_INLINE int put_signal(struct rs_thread *t, void *ctx, const struct signalled *s)
 {
     struct rs_job *job = rs_thread_job(t);
     int pe;
@@ -53,8 +52,7 @@ ALWAYS_INLINE int put_signal(struct rs_thread *t, rocshmem_ctx_t ctx, const stru
     return change(route, s->sig_addr, s->signal, s->sig_op == ROCSHMEM_SIGNAL_ADD);
 }
 
-ALWAYS_INLINE void put_signal_call(const char *function, uint32_t call, rocshmem_ctx_t ctx,
-                                   const struct signalled *s)
+ALWAYS_INLINE void put_signal_call(const char *function, uint32_t call, void *ctx, const struct signalled *s)
 {
     struct rs_thread *t = rs_enter(call);
     if (RS_UNLIKELY(!t)) {
@@ -67,8 +65,7 @@ ALWAYS_INLINE void put_signal_call(const char *function, uint32_t call, rocshmem
 }
 
 /* For the typed and sized forms, which are many: one piece of code, a call away. */
-static void put_signal_shared(const char *function, uint32_t call, rocshmem_ctx_t ctx,
-                              const struct signalled *s)
+static void put_signal_shared(const char *function, uint32_t call, void *ctx, const struct signalled *s)
 {
     put_signal_call(function, call, ctx, s);
 }
@@ -85,13 +82,13 @@ ALWAYS_INLINE size_t bytes_of(size_t nelems, size_t width)
                          int sig_op, int pe)                                                                 \
     {                                                                                                        \
         struct signalled s = {dest, source, bytes_of(nelems, width), sig_addr, signal, sig_op, pe};          \
-        how(__func__, call, DEFAULT, &s);                                                                    \
+        how(__func__, call, RS_CTX_DEFAULT, &s);                                                             \
     }                                                                                                        \
     void rocshmem_ctx_##name(rocshmem_ctx_t ctx, T *dest, const T *source, size_t nelems,                    \
                              uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)                        \
     {                                                                                                        \
         struct signalled s = {dest, source, bytes_of(nelems, width), sig_addr, signal, sig_op, pe};          \
-        how(__func__, call, ctx, &s);                                                                        \
+        how(__func__, call, ctx.ctx_opaque, &s);                                                             \
     }
 PUT_SIGNAL(putmem_signal, put_signal_call, RS_CALL_PUTMEM_SIGNAL, void, 1)
 PUT_SIGNAL(putmem_signal_nbi, put_signal_call, RS_CALL_PUTMEM_SIGNAL_NBI, void, 1)
@@ -114,8 +111,8 @@ SIZED(128, 16)
 
 /* ---- signals alone ---- */
 
-ALWAYS_INLINE void signal_call(const char *function, uint32_t call, bool add, rocshmem_ctx_t ctx,
-                               uint64_t *sig_addr, uint64_t signal, int pe)
+ALWAYS_INLINE void signal_call(const char *function, uint32_t call, bool add, void *ctx, uint64_t *sig_addr,
+                               uint64_t signal, int pe)
 {
     struct rs_thread *t = rs_enter(call);
     if (RS_UNLIKELY(!t)) {
@@ -136,11 +133,11 @@ ALWAYS_INLINE void signal_call(const char *function, uint32_t call, bool add, ro
 #define SIGNAL(name, CALL, add)                                                                              \
     void rocshmem_##name(uint64_t *sig_addr, uint64_t signal, int pe)                                        \
     {                                                                                                        \
-        signal_call(__func__, RS_CALL_##CALL, add, DEFAULT, sig_addr, signal, pe);                           \
+        signal_call(__func__, RS_CALL_##CALL, add, RS_CTX_DEFAULT, sig_addr, signal, pe);                    \
     }                                                                                                        \
     void rocshmem_ctx_##name(rocshmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)                \
     {                                                                                                        \
-        signal_call(__func__, RS_CALL_##CALL, add, ctx, sig_addr, signal, pe);                               \
+        signal_call(__func__, RS_CALL_##CALL, add, ctx.ctx_opaque, sig_addr, signal, pe);                    \
     }
 SIGNAL(signal_set, SIGNAL_SET, false)
 SIGNAL(signal_add, SIGNAL_ADD, true)

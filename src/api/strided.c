@@ -6,7 +6,6 @@
 #include "api/api.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define DEFAULT ((rocshmem_ctx_t){(void *)1, NULL})
 
 /* One call. */
 struct strided {
@@ -90,7 +89,7 @@ static int through_route(const struct rs_route *route, const struct strided *s, 
 
 /* ---- calls ---- */
 
-ALWAYS_INLINE int transfer(struct rs_thread *t, rocshmem_ctx_t ctx, const struct strided *s, size_t width)
+ALWAYS_INLINE int transfer(struct rs_thread *t, void *ctx, const struct strided *s, size_t width)
 {
     struct rs_job *job = rs_thread_job(t);
     int pe;
@@ -111,7 +110,7 @@ ALWAYS_INLINE int transfer(struct rs_thread *t, rocshmem_ctx_t ctx, const struct
 }
 
 #define OF_WIDTH(width)                                                                                      \
-    static void strided_##width(rocshmem_ctx_t ctx, const struct strided *s)                                 \
+    static void strided_##width(void *ctx, const struct strided *s)                                          \
     {                                                                                                        \
         struct rs_thread *t = rs_enter(s->call);                                                             \
         if (RS_UNLIKELY(!t)) {                                                                               \
@@ -129,7 +128,7 @@ OF_WIDTH(8)
 OF_WIDTH(16)
 
 /* The function of a constant width. */
-ALWAYS_INLINE void of_width(size_t width, rocshmem_ctx_t ctx, const struct strided *s)
+ALWAYS_INLINE void of_width(size_t width, void *ctx, const struct strided *s)
 {
     if (width == 1)
         strided_1(ctx, s);
@@ -148,13 +147,14 @@ _Static_assert(sizeof(long double) == 16 || sizeof(long double) == 8,
 #define FORMS(name, call, is_put, T, width)                                                                  \
     void rocshmem_##name(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)      \
     {                                                                                                        \
-        of_width(width, DEFAULT,                                                                             \
+        of_width(width, RS_CTX_DEFAULT,                                                                      \
                  &(struct strided){__func__, call, is_put, dest, source, dst, sst, nelems, pe});             \
     }                                                                                                        \
     void rocshmem_ctx_##name(rocshmem_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst,     \
                              size_t nelems, int pe)                                                          \
     {                                                                                                        \
-        of_width(width, ctx, &(struct strided){__func__, call, is_put, dest, source, dst, sst, nelems, pe}); \
+        of_width(width, ctx.ctx_opaque,                                                                      \
+                 &(struct strided){__func__, call, is_put, dest, source, dst, sst, nelems, pe});             \
     }
 
 #define TYPED(name, T, ...)                                                                                  \

@@ -3,7 +3,6 @@
 # libshmem.so: OpenSHMEM over librocshmem.so, from shmem/*.c and the public headers. A call goes through it in one jump to
 # an address that is known at start (-fno-plt, -z now), and its own calls are not looked up at all.
 file(GLOB shmem_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/shmem/*.c)
-list(FILTER shmem_sources EXCLUDE REGEX "/(rma|atomic|wait)\\.c$") # until their namesakes are there
 add_library(shmem SHARED ${shmem_sources})
 add_library(rocshmem::shmem ALIAS shmem)
 set_target_properties(shmem PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 INSTALL_RPATH "$ORIGIN")

@@ -25,6 +25,30 @@
 
 #define LAYER_LIKELY(x) __builtin_expect(!!(x), 1)
 
+/* ---- constants that are passed on as they are ---- */
+
+#define LAYER_SAME(name) _Static_assert((int)SHMEM_##name == (int)ROCSHMEM_##name, "passed on as it is")
+LAYER_SAME(CMP_EQ);
+LAYER_SAME(CMP_NE);
+LAYER_SAME(CMP_GT);
+LAYER_SAME(CMP_GE);
+LAYER_SAME(CMP_LT);
+LAYER_SAME(CMP_LE);
+LAYER_SAME(SIGNAL_SET);
+LAYER_SAME(SIGNAL_ADD);
+LAYER_SAME(CTX_NOSTORE);
+LAYER_SAME(CTX_SERIALIZED);
+LAYER_SAME(THREAD_SINGLE);
+LAYER_SAME(THREAD_FUNNELED);
+LAYER_SAME(THREAD_SERIALIZED);
+LAYER_SAME(THREAD_MULTIPLE);
+LAYER_SAME(TEAM_NUM_CONTEXTS);
+LAYER_SAME(MAX_NAME_LEN);
+LAYER_SAME(MAJOR_VERSION);
+LAYER_SAME(MINOR_VERSION);
+_Static_assert((int)SHMEM_CTX_PRIVATE == (int)ROCSHMEM_CTX_WG_PRIVATE, "passed on as it is");
+#undef LAYER_SAME
+
 /* ---- handles: numbers in pointers, the same on both sides ---- */
 
 static inline rocshmem_ctx_t layer_ctx(shmem_ctx_t ctx)
@@ -74,6 +98,6 @@ void layer_fail(const char *function, const char *format, ...) __attribute__((co
 /* ---- job ---- */
 
 /* How many times this process has joined a job: what a cache of handles is valid for. */
-extern unsigned layer_generation;
+extern unsigned layer_generation __attribute__((visibility("hidden")));
 
 #endif

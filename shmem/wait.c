@@ -52,7 +52,7 @@ LAYER(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t cmp_v
     {                                                                                                        \
         return rocshmem_##name##_wait_until_some_vector(ivars, nelems, indices, status, cmp, cmp_values);    \
     }
-SHMEM_SYNC_TYPES_(WAITS, )
+ROCSHMEM_SYNC_TYPES(WAITS, )
 
 #define TESTS(name, T, ...)                                                                                  \
     LAYER(int, name##_test, ONE(T))                                                                          \
@@ -83,7 +83,7 @@ SHMEM_SYNC_TYPES_(WAITS, )
     {                                                                                                        \
         return rocshmem_##name##_test_some_vector(ivars, nelems, indices, status, cmp, cmp_values);          \
     }
-SHMEM_SYNC_TYPES_(TESTS, )
+ROCSHMEM_SYNC_TYPES(TESTS, )
 
 /* ---- deprecated: until a value is no longer what it was ---- */
 

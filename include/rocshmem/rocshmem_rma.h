@@ -271,16 +271,16 @@ ROCSHMEM_API uint64_t rocshmem_signal_fetch(const uint64_t *sig_addr);
  * is. Source: OpenSHMEM 1.5, Point-To-Point Synchronization. Since 0.1. */
 ROCSHMEM_API uint64_t rocshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
 
-/** For each type T of ROCSHMEM_INTEGER_TYPES: wait until *ivar on this PE satisfies (value cmp cmp_value);
+/** For each type T of ROCSHMEM_SYNC_TYPES: wait until *ivar on this PE satisfies (value cmp cmp_value);
  * test asks once and returns 1 or 0. Compared as T. Errors as rocshmem_signal_wait_until. Source:
  * OpenSHMEM 1.5, Point-To-Point Synchronization. Since 0.1. */
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API void rocshmem_##name##_wait_until(T *ivar, int cmp, T cmp_value);                           \
     ROCSHMEM_API int rocshmem_##name##_test(T *ivar, int cmp, T cmp_value);
-ROCSHMEM_INTEGER_TYPES(ROCSHMEM_DECLARE_, )
+ROCSHMEM_SYNC_TYPES(ROCSHMEM_DECLARE_, )
 #undef ROCSHMEM_DECLARE_
 
-/** Waits for, and tests of, arrays of words on this PE, for each type T of ROCSHMEM_INTEGER_TYPES. The set is made of
+/** Waits for, and tests of, arrays of words on this PE, for each type T of ROCSHMEM_SYNC_TYPES. The set is made of
  * the elements i < nelems whose status[i] is 0; the others are ignored. Element i is compared with cmp_value, in
  * the _vector forms with cmp_values[i].
  *  ivars   symmetric, aligned to sizeof(T), nelems elements inside one live allocation
@@ -322,7 +322,7 @@ ROCSHMEM_INTEGER_TYPES(ROCSHMEM_DECLARE_, )
                                                           int cmp, const T *cmp_values);                     \
     ROCSHMEM_API size_t rocshmem_##name##_test_some_vector(T *ivars, size_t nelems, size_t *indices,         \
                                                            const int *status, int cmp, const T *cmp_values);
-ROCSHMEM_INTEGER_TYPES(ROCSHMEM_DECLARE_, )
+ROCSHMEM_SYNC_TYPES(ROCSHMEM_DECLARE_, )
 #undef ROCSHMEM_DECLARE_
 
 #ifdef __cplusplus

@@ -102,13 +102,9 @@ typedef struct {
 /* ---- lists of types: X(name, C type, extra...) ---- */
 
 /* The standard RMA types are ROCSHMEM_RMA_TYPES, the extended, standard and bitwise AMO types are ROCSHMEM_AMO_TYPES,
- * ROCSHMEM_INTEGER_TYPES and ROCSHMEM_BITWISE_TYPES; complex numbers ROCSHMEM_COMPLEX_TYPES. */
+ * ROCSHMEM_INTEGER_TYPES and ROCSHMEM_BITWISE_TYPES, those of waits ROCSHMEM_SYNC_TYPES; complex numbers
+ * ROCSHMEM_COMPLEX_TYPES. */
 /* clang-format off */
-#define SHMEM_SYNC_TYPES_(X, ...)             /* waits and tests */                 \
-    ROCSHMEM_INTEGER_TYPES(X, __VA_ARGS__)                                          \
-    X(short,      short,              __VA_ARGS__)                                  \
-    X(ushort,     unsigned short,     __VA_ARGS__)
-
 #define SHMEM_LOGIC_TYPES_(X, ...)            /* and, or, xor over a team */        \
     ROCSHMEM_BITWISE_TYPES(X, __VA_ARGS__)                                          \
     X(size,       size_t,             __VA_ARGS__)                                  \

@@ -206,7 +206,7 @@ SHMEM_API uint64_t SHMEM_NAME_(signal_wait_until)(uint64_t *sig_addr, int cmp, u
 /** Wait until (*ivar cmp cmp_value), or until all, any one or some of ivars[nelems] do; _vector forms compare with
  * cmp_values[i]; test forms look once. Elements with status[i] != 0 are left out; status may be NULL.
  *  any gives an index, SIZE_MAX for none; some gives how many of indices it filled; test and test_all 1 or 0.
- *  T: ROCSHMEM_INTEGER_TYPES, and short and ushort. Errors: ARG, a PE that died.
+ *  T: ROCSHMEM_SYNC_TYPES. Errors: ARG, a PE that died.
  * Source: OpenSHMEM 1.5, Point-To-Point Synchronization. */
 #define SHMEM_DECLARE_(name, T, ...)                                                                         \
     SHMEM_API void SHMEM_NAME_(name##_wait_until)(T * ivar, int cmp, T cmp_value);                           \
@@ -235,7 +235,7 @@ SHMEM_API uint64_t SHMEM_NAME_(signal_wait_until)(uint64_t *sig_addr, int cmp, u
                                                          int cmp, const T *cmp_values);                      \
     SHMEM_API size_t SHMEM_NAME_(name##_test_some_vector)(T * ivars, size_t nelems, size_t * indices,        \
                                                           const int *status, int cmp, const T *cmp_values);
-SHMEM_SYNC_TYPES_(SHMEM_DECLARE_, )
+ROCSHMEM_SYNC_TYPES(SHMEM_DECLARE_, )
 #undef SHMEM_DECLARE_
 
 /* ---- order ---- */

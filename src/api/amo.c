@@ -23,7 +23,7 @@ ALWAYS_INLINE int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, 
     return 0;
 }
 
-ALWAYS_INLINE uint64_t amo_call(const char *function, uint32_t call, enum rs_amo_op op, rocshmem_ctx_t ctx,
+ALWAYS_INLINE uint64_t amo_call(const char *function, uint32_t call, enum rs_amo_op op, void *ctx,
                                 const void *dest, size_t width, uint64_t value, uint64_t cond, int pe)
 {
     uint64_t old = 0;
@@ -50,32 +50,33 @@ struct nbi {
     int pe;
 };
 
-ALWAYS_INLINE int amo_nbi(struct rs_thread *t, enum rs_amo_op op, size_t width, rocshmem_ctx_t ctx,
-                          struct nbi n)
+ALWAYS_INLINE int amo_nbi(struct rs_thread *t, enum rs_amo_op op, size_t width, void *ctx,
+                          const struct nbi *n)
 {
     uint64_t old = 0;
-    if (RS_UNLIKELY((uintptr_t)n.fetch < 4096)) return rs_bad_local("fetch", n.fetch, width);
-    RS_TRY(rs_context_pe(rs_thread_job(t), ctx, n.pe, &n.pe));
-    RS_TRY(amo(t, op, n.dest, width, n.value, n.cond, n.pe, &old));
+    int pe;
+    if (RS_UNLIKELY((uintptr_t)n->fetch < 4096)) return rs_bad_local("fetch", n->fetch, width);
+    RS_TRY(rs_context_pe(rs_thread_job(t), ctx, n->pe, &pe));
+    RS_TRY(amo(t, op, n->dest, width, n->value, n->cond, pe, &old));
     uint32_t narrow = (uint32_t)old;
     if (width == 4)
-        memcpy(n.fetch, &narrow, 4);
+        memcpy(n->fetch, &narrow, 4);
     else
-        memcpy(n.fetch, &old, 8);
+        memcpy(n->fetch, &old, 8);
     return 0;
 }
 
 #define NBI_CALL_(OP, width)                                                                                 \
-    static void nbi_##OP##_##width(rocshmem_ctx_t ctx, struct nbi n)                                         \
+    static void nbi_##OP##_##width(void *ctx, const struct nbi *n)                                           \
     {                                                                                                        \
-        struct rs_thread *t = rs_enter(n.call);                                                              \
+        struct rs_thread *t = rs_enter(n->call);                                                             \
         if (RS_UNLIKELY(!t)) {                                                                               \
-            rs_raise(n.function);                                                                            \
+            rs_raise(n->function);                                                                           \
             return;                                                                                          \
         }                                                                                                    \
         int rc = amo_nbi(t, RS_AMO_##OP, width, ctx, n);                                                     \
-        rs_leave(t, n.call);                                                                                 \
-        if (RS_UNLIKELY(rc < 0)) rs_raise(n.function);                                                       \
+        rs_leave(t, n->call);                                                                                \
+        if (RS_UNLIKELY(rc < 0)) rs_raise(n->function);                                                      \
     }
 #define NBI_CALLS_(OP) NBI_CALL_(OP, 4) NBI_CALL_(OP, 8)
 NBI_CALLS_(FETCH)
@@ -85,8 +86,6 @@ NBI_CALLS_(ADD)
 NBI_CALLS_(AND)
 NBI_CALLS_(OR)
 NBI_CALLS_(XOR)
-
-#define DEFAULT ((rocshmem_ctx_t){(void *)1, NULL})
 
 /* A value as the bits of a word, and back; the compiler makes moves of it. */
 ALWAYS_INLINE uint64_t bits_of(const void *value, size_t width)
@@ -113,32 +112,35 @@ ALWAYS_INLINE uint64_t bits_of(const void *value, size_t width)
 #define FETCHING(name, T, op, OP, AMO, value)                                                                \
     T rocshmem_##name##_atomic_##op(T *dest, int pe)                                                         \
     {                                                                                                        \
-        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, DEFAULT, dest, sizeof(T), value, 0, pe));     \
+        RETURN_OLD(T,                                                                                        \
+                   amo_call(__func__, CALL_(OP, name), AMO, RS_CTX_DEFAULT, dest, sizeof(T), value, 0, pe)); \
     }                                                                                                        \
     T rocshmem_ctx_##name##_atomic_##op(rocshmem_ctx_t ctx, T *dest, int pe)                                 \
     {                                                                                                        \
-        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, ctx, dest, sizeof(T), value, 0, pe));         \
+        RETURN_OLD(T,                                                                                        \
+                   amo_call(__func__, CALL_(OP, name), AMO, ctx.ctx_opaque, dest, sizeof(T), value, 0, pe)); \
     }
 #define FETCHING_VALUE(name, T, op, OP, AMO)                                                                 \
     T rocshmem_##name##_atomic_##op(T *dest, T value, int pe)                                                \
     {                                                                                                        \
-        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, DEFAULT, dest, sizeof(T),                     \
+        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, RS_CTX_DEFAULT, dest, sizeof(T),              \
                                bits_of(&value, sizeof(T)), 0, pe));                                          \
     }                                                                                                        \
     T rocshmem_ctx_##name##_atomic_##op(rocshmem_ctx_t ctx, T *dest, T value, int pe)                        \
     {                                                                                                        \
-        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, ctx, dest, sizeof(T),                         \
+        RETURN_OLD(T, amo_call(__func__, CALL_(OP, name), AMO, ctx.ctx_opaque, dest, sizeof(T),              \
                                bits_of(&value, sizeof(T)), 0, pe));                                          \
     }
 #define STORING_VALUE(name, T, op, OP, AMO)                                                                  \
     void rocshmem_##name##_atomic_##op(T *dest, T value, int pe)                                             \
     {                                                                                                        \
-        amo_call(__func__, CALL_(OP, name), AMO, DEFAULT, dest, sizeof(T), bits_of(&value, sizeof(T)), 0,    \
-                 pe);                                                                                        \
+        amo_call(__func__, CALL_(OP, name), AMO, RS_CTX_DEFAULT, dest, sizeof(T),                            \
+                 bits_of(&value, sizeof(T)), 0, pe);                                                         \
     }                                                                                                        \
     void rocshmem_ctx_##name##_atomic_##op(rocshmem_ctx_t ctx, T *dest, T value, int pe)                     \
     {                                                                                                        \
-        amo_call(__func__, CALL_(OP, name), AMO, ctx, dest, sizeof(T), bits_of(&value, sizeof(T)), 0, pe);   \
+        amo_call(__func__, CALL_(OP, name), AMO, ctx.ctx_opaque, dest, sizeof(T),                            \
+                 bits_of(&value, sizeof(T)), 0, pe);                                                         \
     }
 
 /* The _nbi forms; the last arguments are the parameters between fetch and pe. */
@@ -146,12 +148,12 @@ ALWAYS_INLINE uint64_t bits_of(const void *value, size_t width)
     void rocshmem_##name##_atomic_##op##_nbi(T *fetch, __VA_ARGS__, int pe)                                  \
     {                                                                                                        \
         struct nbi n = {__func__, CALL_(OP##_NBI, name), fetch, dest, value, cond, pe};                      \
-        sizeof(T) == 4 ? nbi_##AMO##_4(DEFAULT, n) : nbi_##AMO##_8(DEFAULT, n);                              \
+        sizeof(T) == 4 ? nbi_##AMO##_4(RS_CTX_DEFAULT, &n) : nbi_##AMO##_8(RS_CTX_DEFAULT, &n);              \
     }                                                                                                        \
     void rocshmem_ctx_##name##_atomic_##op##_nbi(rocshmem_ctx_t ctx, T *fetch, __VA_ARGS__, int pe)          \
     {                                                                                                        \
         struct nbi n = {__func__, CALL_(OP##_NBI, name), fetch, dest, value, cond, pe};                      \
-        sizeof(T) == 4 ? nbi_##AMO##_4(ctx, n) : nbi_##AMO##_8(ctx, n);                                      \
+        sizeof(T) == 4 ? nbi_##AMO##_4(ctx.ctx_opaque, &n) : nbi_##AMO##_8(ctx.ctx_opaque, &n);              \
     }
 #define NBI_VALUE(name, T, op, OP, AMO)                                                                      \
     NBI(name, T, op, OP, AMO, bits_of(&value, sizeof(T)), 0, T *dest, T value)
@@ -159,12 +161,13 @@ ALWAYS_INLINE uint64_t bits_of(const void *value, size_t width)
 #define ALL(name, T, ...)                                                                                    \
     T rocshmem_##name##_atomic_fetch(const T *dest, int pe)                                                  \
     {                                                                                                        \
-        RETURN_OLD(                                                                                          \
-            T, amo_call(__func__, CALL_(FETCH, name), RS_AMO_FETCH, DEFAULT, dest, sizeof(T), 0, 0, pe));    \
+        RETURN_OLD(T, amo_call(__func__, CALL_(FETCH, name), RS_AMO_FETCH, RS_CTX_DEFAULT, dest, sizeof(T),  \
+                               0, 0, pe));                                                                   \
     }                                                                                                        \
     T rocshmem_ctx_##name##_atomic_fetch(rocshmem_ctx_t ctx, const T *dest, int pe)                          \
     {                                                                                                        \
-        RETURN_OLD(T, amo_call(__func__, CALL_(FETCH, name), RS_AMO_FETCH, ctx, dest, sizeof(T), 0, 0, pe)); \
+        RETURN_OLD(T, amo_call(__func__, CALL_(FETCH, name), RS_AMO_FETCH, ctx.ctx_opaque, dest, sizeof(T),  \
+                               0, 0, pe));                                                                   \
     }                                                                                                        \
     STORING_VALUE(name, T, set, SET, RS_AMO_SET)                                                             \
     FETCHING_VALUE(name, T, swap, SWAP, RS_AMO_SWAP)                                                         \
@@ -176,13 +179,13 @@ ROCSHMEM_AMO_TYPES(ALL, )
 #define INTEGER(name, T, ...)                                                                                \
     T rocshmem_##name##_atomic_compare_swap(T *dest, T cond, T value, int pe)                                \
     {                                                                                                        \
-        RETURN_OLD(T, amo_call(__func__, CALL_(COMPARE_SWAP, name), RS_AMO_COMPARE_SWAP, DEFAULT, dest,      \
-                               sizeof(T), bits_of(&value, sizeof(T)), bits_of(&cond, sizeof(T)), pe));       \
+        RETURN_OLD(T, amo_call(__func__, CALL_(COMPARE_SWAP, name), RS_AMO_COMPARE_SWAP, RS_CTX_DEFAULT,     \
+                               dest, sizeof(T), bits_of(&value, sizeof(T)), bits_of(&cond, sizeof(T)), pe)); \
     }                                                                                                        \
     T rocshmem_ctx_##name##_atomic_compare_swap(rocshmem_ctx_t ctx, T *dest, T cond, T value, int pe)        \
     {                                                                                                        \
-        RETURN_OLD(T, amo_call(__func__, CALL_(COMPARE_SWAP, name), RS_AMO_COMPARE_SWAP, ctx, dest,          \
-                               sizeof(T), bits_of(&value, sizeof(T)), bits_of(&cond, sizeof(T)), pe));       \
+        RETURN_OLD(T, amo_call(__func__, CALL_(COMPARE_SWAP, name), RS_AMO_COMPARE_SWAP, ctx.ctx_opaque,     \
+                               dest, sizeof(T), bits_of(&value, sizeof(T)), bits_of(&cond, sizeof(T)), pe)); \
     }                                                                                                        \
     FETCHING_VALUE(name, T, fetch_add, FETCH_ADD, RS_AMO_ADD)                                                \
     FETCHING(name, T, fetch_inc, FETCH_INC, RS_AMO_ADD, 1)                                                   \
@@ -193,11 +196,11 @@ ROCSHMEM_AMO_TYPES(ALL, )
         bits_of(&cond, sizeof(T)), T *dest, T cond, T value)                                                 \
     void rocshmem_##name##_atomic_inc(T *dest, int pe)                                                       \
     {                                                                                                        \
-        amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, DEFAULT, dest, sizeof(T), 1, 0, pe);                \
+        amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, RS_CTX_DEFAULT, dest, sizeof(T), 1, 0, pe);         \
     }                                                                                                        \
     void rocshmem_ctx_##name##_atomic_inc(rocshmem_ctx_t ctx, T *dest, int pe)                               \
     {                                                                                                        \
-        amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, ctx, dest, sizeof(T), 1, 0, pe);                    \
+        amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, ctx.ctx_opaque, dest, sizeof(T), 1, 0, pe);         \
     }
 ROCSHMEM_INTEGER_TYPES(INTEGER, )
 #undef INTEGER

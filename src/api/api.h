@@ -20,6 +20,9 @@
 #include "pgas/job.h"
 #include "pgas/thread.h"
 
+/* What stands in hundreds of functions, in each of which a call of its own would be felt. */
+#define RS_HOT static inline __attribute__((always_inline))
+
 /* The first call of a thread in a job; NULL (STATE, worded) without a job. */
 struct rs_thread *rs_enter_slow(void) __attribute__((cold));
 /* For functions without a status: complete the slot and call the job's error handler. */
@@ -32,7 +35,7 @@ static inline struct rs_job *rs_thread_job(const struct rs_thread *t)
     return atomic_load_explicit(&t->job, memory_order_relaxed);
 }
 
-static inline struct rs_thread *rs_enter(uint32_t call)
+RS_HOT struct rs_thread *rs_enter(uint32_t call)
 {
     struct rs_thread *t = rs_self;
     if (RS_UNLIKELY(!rs_thread_job(t))) {
@@ -44,7 +47,7 @@ static inline struct rs_thread *rs_enter(uint32_t call)
     return t;
 }
 
-static inline void rs_leave(struct rs_thread *t, uint32_t call)
+RS_HOT void rs_leave(struct rs_thread *t, uint32_t call)
 {
     rs_note_leave(t->note, call);
     if (RS_UNLIKELY(t->waited)) {
@@ -68,7 +71,7 @@ int rs_check_cmp(int cmp);
 int rs_check_sig_op(int sig_op);
 
 /* Does [p, p + nbytes) lie inside one live allocation? The two that the thread used last are remembered. */
-static inline bool rs_symmetric(struct rs_thread *t, struct rs_job *job, const void *p, size_t nbytes)
+RS_HOT bool rs_symmetric(struct rs_thread *t, struct rs_job *job, const void *p, size_t nbytes)
 {
     const struct rs_hit *hit = &t->hit[0];
     size_t at = (uintptr_t)p - hit->base; /* wraps to a huge offset below base */
@@ -94,9 +97,9 @@ static inline int rs_check_ranges(struct rs_thread *t, struct rs_job *job, const
 }
 
 /* The three arguments that every transfer has. Zero bytes need a PE only. */
-static inline int rs_check_transfer(struct rs_thread *t, struct rs_job *job, const char *remote_name,
-                                    const void *remote, const char *local_name, const void *local,
-                                    size_t nbytes, int pe)
+RS_HOT int rs_check_transfer(struct rs_thread *t, struct rs_job *job, const char *remote_name,
+                             const void *remote, const char *local_name, const void *local, size_t nbytes,
+                             int pe)
 {
     if (RS_UNLIKELY(!rs_job_has_pe(job, pe))) return rs_bad_pe(job, "pe", pe, job->n_pes);
     if (RS_UNLIKELY(nbytes == 0)) return 0;
@@ -107,8 +110,8 @@ static inline int rs_check_transfer(struct rs_thread *t, struct rs_job *job, con
 }
 
 /* A word of width bytes on pe. */
-static inline int rs_check_word(struct rs_thread *t, struct rs_job *job, const char *what, const void *word,
-                                size_t width, int pe)
+RS_HOT int rs_check_word(struct rs_thread *t, struct rs_job *job, const char *what, const void *word,
+                         size_t width, int pe)
 {
     if (RS_UNLIKELY(!rs_job_has_pe(job, pe))) return rs_bad_pe(job, "pe", pe, job->n_pes);
     if (RS_UNLIKELY((uintptr_t)word % width)) return rs_bad_word(what, word, width);
@@ -116,15 +119,20 @@ static inline int rs_check_word(struct rs_thread *t, struct rs_job *job, const c
     return 0;
 }
 
-/* A context's word on PE numbers: the world's number of pe, or a negative status. */
+/* A context's word on PE numbers: the world's number of pe, or a negative status. ctx: its ctx_opaque, which is all
+ * that is needed, and stays in a register, as the caller's variable does. */
+#define RS_CTX_DEFAULT ((void *)1)
 int rs_context_pe_slow(struct rs_job *job, rocshmem_ctx_t ctx, int pe, int *pe_out);
-static inline int rs_context_pe(struct rs_job *job, rocshmem_ctx_t ctx, int pe, int *pe_out)
+RS_HOT int rs_context_pe(struct rs_job *job, void *ctx, int pe, int *pe_out)
 {
-    if (RS_LIKELY(ctx.ctx_opaque == (void *)1)) {
+    if (RS_LIKELY(ctx == RS_CTX_DEFAULT)) {
         *pe_out = pe;
         return 0;
     }
-    return rs_context_pe_slow(job, ctx, pe, pe_out);
+    int found = 0;
+    int rc = rs_context_pe_slow(job, (rocshmem_ctx_t){ctx, NULL}, pe, &found);
+    *pe_out = found;
+    return rc;
 }
 
 /* ---- small copies ---- */

@@ -6,9 +6,8 @@
 #include "api/api.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define DEFAULT ((rocshmem_ctx_t){(void *)1, NULL})
 
-/* Both directions, every form. function, call, put and DEFAULT are constants: one straight piece of code each. */
+/* Both directions, every form. function, call, put and RS_CTX_DEFAULT are constants: one straight piece of code each. */
 ALWAYS_INLINE int transfer(struct rs_thread *t, bool put, void *dest, const void *source, size_t nbytes,
                            int pe)
 {
@@ -31,7 +30,7 @@ ALWAYS_INLINE int transfer(struct rs_thread *t, bool put, void *dest, const void
     return 0;
 }
 
-ALWAYS_INLINE void rma(const char *function, uint32_t call, bool put, rocshmem_ctx_t ctx, void *dest,
+ALWAYS_INLINE void rma(const char *function, uint32_t call, bool put, void *ctx, void *dest,
                        const void *source, size_t nbytes, int pe)
 {
     struct rs_thread *t = rs_enter(call);
@@ -57,11 +56,11 @@ ALWAYS_INLINE size_t bytes_of(size_t nelems, size_t width)
 #define BLOCK(name, call, is_put, T, bytes)                                                                  \
     void rocshmem_##name(T *dest, const T *source, size_t nelems, int pe)                                    \
     {                                                                                                        \
-        rma(__func__, call, is_put, DEFAULT, dest, source, bytes_of(nelems, bytes), pe);                     \
+        rma(__func__, call, is_put, RS_CTX_DEFAULT, dest, source, bytes_of(nelems, bytes), pe);              \
     }                                                                                                        \
     void rocshmem_ctx_##name(rocshmem_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe)            \
     {                                                                                                        \
-        rma(__func__, call, is_put, ctx, dest, source, bytes_of(nelems, bytes), pe);                         \
+        rma(__func__, call, is_put, ctx.ctx_opaque, dest, source, bytes_of(nelems, bytes), pe);              \
     }
 
 #define SIZED(N, bytes)                                                                                      \
@@ -88,22 +87,22 @@ BLOCK(getmem_nbi, RS_CALL_GETMEM_NBI, false, void, 1)
     BLOCK(name##_get_nbi, CALL_(GET_NBI, name), false, T, sizeof(T))                                         \
     void rocshmem_##name##_p(T *dest, T value, int pe)                                                       \
     {                                                                                                        \
-        rma(__func__, CALL_(P, name), true, DEFAULT, dest, &value, sizeof(T), pe);                           \
+        rma(__func__, CALL_(P, name), true, RS_CTX_DEFAULT, dest, &value, sizeof(T), pe);                    \
     }                                                                                                        \
     void rocshmem_ctx_##name##_p(rocshmem_ctx_t ctx, T *dest, T value, int pe)                               \
     {                                                                                                        \
-        rma(__func__, CALL_(P, name), true, ctx, dest, &value, sizeof(T), pe);                               \
+        rma(__func__, CALL_(P, name), true, ctx.ctx_opaque, dest, &value, sizeof(T), pe);                    \
     }                                                                                                        \
     T rocshmem_##name##_g(const T *source, int pe)                                                           \
     {                                                                                                        \
         T value = 0;                                                                                         \
-        rma(__func__, CALL_(G, name), false, DEFAULT, &value, source, sizeof(T), pe);                        \
+        rma(__func__, CALL_(G, name), false, RS_CTX_DEFAULT, &value, source, sizeof(T), pe);                 \
         return value;                                                                                        \
     }                                                                                                        \
     T rocshmem_ctx_##name##_g(rocshmem_ctx_t ctx, const T *source, int pe)                                   \
     {                                                                                                        \
         T value = 0;                                                                                         \
-        rma(__func__, CALL_(G, name), false, ctx, &value, source, sizeof(T), pe);                            \
+        rma(__func__, CALL_(G, name), false, ctx.ctx_opaque, &value, source, sizeof(T), pe);                 \
         return value;                                                                                        \
     }
 ROCSHMEM_RMA_TYPES(TYPED, )

@@ -6,7 +6,6 @@
 #include "api/api.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define DEFAULT ((rocshmem_ctx_t){(void *)1, NULL})
 
 ALWAYS_INLINE int change(const struct rs_route *route, uint64_t *sig_addr, uint64_t signal, bool add)
 {
@@ -33,36 +32,42 @@ struct signalled {
     int sig_op, pe;
 };
 
-ALWAYS_INLINE int put_signal(struct rs_thread *t, rocshmem_ctx_t ctx, struct signalled s)
+ALWAYS_INLINE int put_signal(struct rs_thread *t, void *ctx, const struct signalled *s)
 {
     struct rs_job *job = rs_thread_job(t);
-    RS_TRY(rs_check_sig_op(s.sig_op));
-    RS_TRY(rs_context_pe(job, ctx, s.pe, &s.pe));
-    RS_TRY(rs_check_word(t, job, "sig_addr", s.sig_addr, sizeof *s.sig_addr, s.pe));
-    RS_TRY(rs_check_transfer(t, job, "dest", s.dest, "source", s.source, s.nbytes, s.pe));
-    const struct rs_route *route = &job->routes[s.pe];
-    rs_count(&t->counters.peers[s.pe].puts, 1);
-    rs_count(&t->counters.peers[s.pe].put_nbytes, s.nbytes);
+    int pe;
+    RS_TRY(rs_check_sig_op(s->sig_op));
+    RS_TRY(rs_context_pe(job, ctx, s->pe, &pe));
+    RS_TRY(rs_check_word(t, job, "sig_addr", s->sig_addr, sizeof *s->sig_addr, pe));
+    RS_TRY(rs_check_transfer(t, job, "dest", s->dest, "source", s->source, s->nbytes, pe));
+    const struct rs_route *route = &job->routes[pe];
+    rs_count(&t->counters.peers[pe].puts, 1);
+    rs_count(&t->counters.peers[pe].put_nbytes, s->nbytes);
     if (RS_UNLIKELY(!route->cpu)) {
-        if (s.nbytes) RS_TRY(route->ops->put(route, s.dest, s.source, s.nbytes));
+        if (s->nbytes) RS_TRY(route->ops->put(route, s->dest, s->source, s->nbytes));
         if (route->ops->fence) RS_TRY(route->ops->fence(route));
-    } else if (s.nbytes) {
-        rs_copy(rs_route_address(route, s.dest), s.source, s.nbytes);
+    } else if (s->nbytes) {
+        rs_copy(rs_route_address(route, s->dest), s->source, s->nbytes);
     }
-    return change(route, s.sig_addr, s.signal, s.sig_op == ROCSHMEM_SIGNAL_ADD);
+    return change(route, s->sig_addr, s->signal, s->sig_op == ROCSHMEM_SIGNAL_ADD);
 }
 
-static void put_signal_call(const char *function, uint32_t call, rocshmem_ctx_t ctx,
-                            const struct signalled *s)
+ALWAYS_INLINE void put_signal_call(const char *function, uint32_t call, void *ctx, const struct signalled *s)
 {
     struct rs_thread *t = rs_enter(call);
     if (RS_UNLIKELY(!t)) {
         rs_raise(function);
         return;
     }
-    int rc = put_signal(t, ctx, *s);
+    int rc = put_signal(t, ctx, s);
     rs_leave(t, call);
     if (RS_UNLIKELY(rc < 0)) rs_raise(function);
+}
+
+/* For the typed and sized forms, which are many: one piece of code, a call away. */
+static void put_signal_shared(const char *function, uint32_t call, void *ctx, const struct signalled *s)
+{
+    put_signal_call(function, call, ctx, s);
 }
 
 /* An element count that overflows as bytes cannot lie in an allocation: let the range check say so. */
@@ -72,30 +77,32 @@ ALWAYS_INLINE size_t bytes_of(size_t nelems, size_t width)
     return __builtin_mul_overflow(nelems, width, &nbytes) ? SIZE_MAX : nbytes;
 }
 
-#define PUT_SIGNAL(name, call, T, width)                                                                     \
+#define PUT_SIGNAL(name, how, call, T, width)                                                                \
     void rocshmem_##name(T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,       \
                          int sig_op, int pe)                                                                 \
     {                                                                                                        \
         struct signalled s = {dest, source, bytes_of(nelems, width), sig_addr, signal, sig_op, pe};          \
-        put_signal_call(__func__, call, DEFAULT, &s);                                                        \
+        how(__func__, call, RS_CTX_DEFAULT, &s);                                                             \
     }                                                                                                        \
     void rocshmem_ctx_##name(rocshmem_ctx_t ctx, T *dest, const T *source, size_t nelems,                    \
                              uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)                        \
     {                                                                                                        \
         struct signalled s = {dest, source, bytes_of(nelems, width), sig_addr, signal, sig_op, pe};          \
-        put_signal_call(__func__, call, ctx, &s);                                                            \
+        how(__func__, call, ctx.ctx_opaque, &s);                                                             \
     }
-PUT_SIGNAL(putmem_signal, RS_CALL_PUTMEM_SIGNAL, void, 1)
-PUT_SIGNAL(putmem_signal_nbi, RS_CALL_PUTMEM_SIGNAL_NBI, void, 1)
+PUT_SIGNAL(putmem_signal, put_signal_call, RS_CALL_PUTMEM_SIGNAL, void, 1)
+PUT_SIGNAL(putmem_signal_nbi, put_signal_call, RS_CALL_PUTMEM_SIGNAL_NBI, void, 1)
 
 #define TYPED(name, T, ...)                                                                                  \
-    PUT_SIGNAL(name##_put_signal, RS_CALL_TYPED(RS_CALL_PUT_SIGNAL, RS_TYPE_##name), T, sizeof(T))           \
-    PUT_SIGNAL(name##_put_signal_nbi, RS_CALL_TYPED(RS_CALL_PUT_SIGNAL_NBI, RS_TYPE_##name), T, sizeof(T))
+    PUT_SIGNAL(name##_put_signal, put_signal_shared, RS_CALL_TYPED(RS_CALL_PUT_SIGNAL, RS_TYPE_##name), T,   \
+               sizeof(T))                                                                                    \
+    PUT_SIGNAL(name##_put_signal_nbi, put_signal_shared,                                                     \
+               RS_CALL_TYPED(RS_CALL_PUT_SIGNAL_NBI, RS_TYPE_##name), T, sizeof(T))
 ROCSHMEM_RMA_TYPES(TYPED, )
 
 #define SIZED(N, width)                                                                                      \
-    PUT_SIGNAL(put##N##_signal, RS_CALL_PUT##N##_SIGNAL, void, width)                                        \
-    PUT_SIGNAL(put##N##_signal_nbi, RS_CALL_PUT##N##_SIGNAL_NBI, void, width)
+    PUT_SIGNAL(put##N##_signal, put_signal_shared, RS_CALL_PUT##N##_SIGNAL, void, width)                     \
+    PUT_SIGNAL(put##N##_signal_nbi, put_signal_shared, RS_CALL_PUT##N##_SIGNAL_NBI, void, width)
 SIZED(8, 1)
 SIZED(16, 2)
 SIZED(32, 4)
@@ -104,8 +111,8 @@ SIZED(128, 16)
 
 /* ---- signals alone ---- */
 
-ALWAYS_INLINE void signal_call(const char *function, uint32_t call, bool add, rocshmem_ctx_t ctx,
-                               uint64_t *sig_addr, uint64_t signal, int pe)
+ALWAYS_INLINE void signal_call(const char *function, uint32_t call, bool add, void *ctx, uint64_t *sig_addr,
+                               uint64_t signal, int pe)
 {
     struct rs_thread *t = rs_enter(call);
     if (RS_UNLIKELY(!t)) {
@@ -126,11 +133,11 @@ ALWAYS_INLINE void signal_call(const char *function, uint32_t call, bool add, ro
 #define SIGNAL(name, CALL, add)                                                                              \
     void rocshmem_##name(uint64_t *sig_addr, uint64_t signal, int pe)                                        \
     {                                                                                                        \
-        signal_call(__func__, RS_CALL_##CALL, add, DEFAULT, sig_addr, signal, pe);                           \
+        signal_call(__func__, RS_CALL_##CALL, add, RS_CTX_DEFAULT, sig_addr, signal, pe);                    \
     }                                                                                                        \
     void rocshmem_ctx_##name(rocshmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal, int pe)                \
     {                                                                                                        \
-        signal_call(__func__, RS_CALL_##CALL, add, ctx, sig_addr, signal, pe);                               \
+        signal_call(__func__, RS_CALL_##CALL, add, ctx.ctx_opaque, sig_addr, signal, pe);                    \
     }
 SIGNAL(signal_set, SIGNAL_SET, false)
 SIGNAL(signal_add, SIGNAL_ADD, true)

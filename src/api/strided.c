@@ -6,7 +6,6 @@
 #include "api/api.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define DEFAULT ((rocshmem_ctx_t){(void *)1, NULL})
 
 /* One call. */
 struct strided {
@@ -37,7 +36,7 @@ static bool span_of(size_t nelems, ptrdiff_t stride, size_t width, size_t *nbyte
     return !over;
 }
 
-static int check(struct rs_thread *t, struct rs_job *job, const struct strided *s, size_t width)
+static int check(struct rs_thread *t, struct rs_job *job, const struct strided *s, size_t width, int pe)
 {
     size_t there, here;
     if (s->dst < 1) return bad_stride("dst", s->dst);
@@ -46,8 +45,8 @@ static int check(struct rs_thread *t, struct rs_job *job, const struct strided *
     if (!span_of(s->nelems, remote_stride, width, &there) || !span_of(s->nelems, local_stride, width, &here))
         return rs_fail(RS_E_ARG, "nelems %zu with dst %td and sst %td spans more than there is memory",
                        s->nelems, s->dst, s->sst);
-    return s->put ? rs_check_transfer(t, job, "dest", s->dest, "source", s->source, there, s->pe)
-                  : rs_check_transfer(t, job, "source", s->source, "dest", s->dest, there, s->pe);
+    return s->put ? rs_check_transfer(t, job, "dest", s->dest, "source", s->source, there, pe)
+                  : rs_check_transfer(t, job, "source", s->source, "dest", s->dest, there, pe);
 }
 
 /* ---- loops ---- */
@@ -90,14 +89,15 @@ static int through_route(const struct rs_route *route, const struct strided *s, 
 
 /* ---- calls ---- */
 
-ALWAYS_INLINE int transfer(struct rs_thread *t, rocshmem_ctx_t ctx, struct strided *s, size_t width)
+ALWAYS_INLINE int transfer(struct rs_thread *t, void *ctx, const struct strided *s, size_t width)
 {
     struct rs_job *job = rs_thread_job(t);
-    RS_TRY(rs_context_pe(job, ctx, s->pe, &s->pe));
-    if (RS_UNLIKELY(!rs_job_has_pe(job, s->pe))) return rs_bad_pe(job, "pe", s->pe, job->n_pes);
-    if (s->nelems) RS_TRY(check(t, job, s, width));
-    const struct rs_route *route = &job->routes[s->pe];
-    struct rs_peer_counters *counters = &t->counters.peers[s->pe];
+    int pe;
+    RS_TRY(rs_context_pe(job, ctx, s->pe, &pe));
+    if (RS_UNLIKELY(!rs_job_has_pe(job, pe))) return rs_bad_pe(job, "pe", pe, job->n_pes);
+    if (s->nelems) RS_TRY(check(t, job, s, width, pe));
+    const struct rs_route *route = &job->routes[pe];
+    struct rs_peer_counters *counters = &t->counters.peers[pe];
     rs_count(s->put ? &counters->puts : &counters->gets, 1);
     rs_count(s->put ? &counters->put_nbytes : &counters->get_nbytes, s->nelems * width);
     if (s->nelems == 0) return 0;
@@ -110,16 +110,16 @@ ALWAYS_INLINE int transfer(struct rs_thread *t, rocshmem_ctx_t ctx, struct strid
 }
 
 #define OF_WIDTH(width)                                                                                      \
-    static void strided_##width(rocshmem_ctx_t ctx, struct strided s)                                        \
+    static void strided_##width(void *ctx, const struct strided *s)                                          \
     {                                                                                                        \
-        struct rs_thread *t = rs_enter(s.call);                                                              \
+        struct rs_thread *t = rs_enter(s->call);                                                             \
         if (RS_UNLIKELY(!t)) {                                                                               \
-            rs_raise(s.function);                                                                            \
+            rs_raise(s->function);                                                                           \
             return;                                                                                          \
         }                                                                                                    \
-        int rc = transfer(t, ctx, &s, width);                                                                \
-        rs_leave(t, s.call);                                                                                 \
-        if (RS_UNLIKELY(rc < 0)) rs_raise(s.function);                                                       \
+        int rc = transfer(t, ctx, s, width);                                                                 \
+        rs_leave(t, s->call);                                                                                \
+        if (RS_UNLIKELY(rc < 0)) rs_raise(s->function);                                                      \
     }
 OF_WIDTH(1)
 OF_WIDTH(2)
@@ -128,7 +128,7 @@ OF_WIDTH(8)
 OF_WIDTH(16)
 
 /* The function of a constant width. */
-ALWAYS_INLINE void of_width(size_t width, rocshmem_ctx_t ctx, struct strided s)
+ALWAYS_INLINE void of_width(size_t width, void *ctx, const struct strided *s)
 {
     if (width == 1)
         strided_1(ctx, s);
@@ -147,13 +147,14 @@ _Static_assert(sizeof(long double) == 16 || sizeof(long double) == 8,
 #define FORMS(name, call, is_put, T, width)                                                                  \
     void rocshmem_##name(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)      \
     {                                                                                                        \
-        of_width(width, DEFAULT,                                                                             \
-                 (struct strided){__func__, call, is_put, dest, source, dst, sst, nelems, pe});              \
+        of_width(width, RS_CTX_DEFAULT,                                                                      \
+                 &(struct strided){__func__, call, is_put, dest, source, dst, sst, nelems, pe});             \
     }                                                                                                        \
     void rocshmem_ctx_##name(rocshmem_ctx_t ctx, T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst,     \
                              size_t nelems, int pe)                                                          \
     {                                                                                                        \
-        of_width(width, ctx, (struct strided){__func__, call, is_put, dest, source, dst, sst, nelems, pe});  \
+        of_width(width, ctx.ctx_opaque,                                                                      \
+                 &(struct strided){__func__, call, is_put, dest, source, dst, sst, nelems, pe});             \
     }
 
 #define TYPED(name, T, ...)                                                                                  \

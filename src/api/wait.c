@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Waits for, and tests of, this PE's own words: one of them (templates over the types), or arrays of them (one
- * piece of code for each of the four kinds of word).
+ * piece of code for each kind of word).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ static const char *word_name(const struct rs_thread *t)
         return rc;                                                                                           \
     }
 
-ROCSHMEM_INTEGER_TYPES(WAITS, )
+ROCSHMEM_SYNC_TYPES(WAITS, )
 #undef WAITS
 
 uint64_t rocshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
@@ -130,7 +130,7 @@ uint64_t rocshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_va
         if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);                                                         \
         return holds;                                                                                        \
     }
-ROCSHMEM_INTEGER_TYPES(TYPED, )
+ROCSHMEM_SYNC_TYPES(TYPED, )
 #undef TYPED
 
 /* ---- arrays of words ---- */
@@ -157,14 +157,17 @@ static _Thread_local size_t search_from __attribute__((tls_model("initial-exec")
 /* A word so that unsigned comparisons order it as its type does. */
 ALWAYS_INLINE uint64_t in_order(uint64_t word, size_t width, bool is_signed)
 {
-    if (!is_signed) return width == 4 ? (uint32_t)word : word;
-    return (width == 4 ? (uint64_t)(int64_t)(int32_t)(uint32_t)word : word) ^ (uint64_t)1 << 63;
+    unsigned above = 64 - 8 * (unsigned)width; /* to the top: what is above the word goes, the order stays */
+    return word << above ^ (is_signed ? (uint64_t)1 << 63 : 0);
 }
 
 ALWAYS_INLINE bool element_holds(const struct words *w, size_t i, size_t width, bool is_signed)
 {
     uint64_t word, value;
-    if (width == 4) {
+    if (width == 2) {
+        word = __atomic_load_n((const uint16_t *)w->ivars + i, __ATOMIC_ACQUIRE);
+        value = ((const uint16_t *)w->values)[i * w->step];
+    } else if (width == 4) {
         word = __atomic_load_n((const uint32_t *)w->ivars + i, __ATOMIC_ACQUIRE);
         value = ((const uint32_t *)w->values)[i * w->step];
     } else {
@@ -203,9 +206,10 @@ ALWAYS_INLINE bool look(const struct words *w, enum how how, size_t *at, size_t 
     return *at > 0;
 }
 
-/* The four kinds, each with constants. */
+/* The kinds of word, each with constants; the short one has no code of its own for each sign. */
 static bool look_of_kind(const struct words *w, enum how how, size_t *at)
 {
+    if (w->width == 2) return look(w, how, at, 2, w->is_signed);
     if (w->width == 4) return w->is_signed ? look(w, how, at, 4, true) : look(w, how, at, 4, false);
     return w->is_signed ? look(w, how, at, 8, true) : look(w, how, at, 8, false);
 }
@@ -233,9 +237,19 @@ static void describe_words(const void *arg, char *out, size_t nbytes)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%zu", shown ? ", " : "", i);
         shown++;
     }
+    char value[24] = "their values";
+    if (!w->step) {
+        int64_t v = w->width == 8   ? *(const int64_t *)w->values
+                    : w->width == 4 ? *(const int32_t *)w->values
+                                    : *(const int16_t *)w->values;
+        if (w->is_signed)
+            snprintf(value, sizeof value, "%" PRId64, v);
+        else /* without the sign that widening gave it */
+            snprintf(value, sizeof value, "%" PRIu64,
+                     (uint64_t)v << (64 - 8 * w->width) >> (64 - 8 * w->width));
+    }
     snprintf(out, nbytes, "waits for words of the %zu at %p to be %s %s; %zu are not: %s%s", n, w->ivars,
-             rs_cmp_name(w->cmp), w->step ? "their values" : "the value", missing, list,
-             shown < missing ? " ..." : "");
+             rs_cmp_name(w->cmp), value, missing, list, shown < missing ? " ..." : "");
 }
 
 static int check_words(struct rs_thread *t, const struct words *w, enum how how)
@@ -342,4 +356,4 @@ static size_t words_call(const char *function, uint32_t call, enum how how, bool
           cmp_values, 1)                                                                                     \
     THREE(name, T, test, TEST, false, int, return (int), , , T cmp_value, &cmp_value, 0)                     \
     THREE(name, T, test, TEST, false, int, return (int), _vector, _VECTOR, const T *cmp_values, cmp_values, 1)
-ROCSHMEM_INTEGER_TYPES(ARRAYS, )
+ROCSHMEM_SYNC_TYPES(ARRAYS, )

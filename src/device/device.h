@@ -114,7 +114,7 @@ struct rs_device_ops {
     /* Copy between any two of: windows, memory of the device, memory of the host. */
     int (*transfer)(struct rs_device *dev, void *dst, const void *src, size_t nbytes);
     int (*fill)(struct rs_device *dev, void *dst, int byte, size_t nbytes);
-    /* width 4 or 8; atomic against those of all PEs and against stream work. old_out may be NULL. */
+    /* width 4 or 8, of FETCH also 2; atomic against those of all PEs and against stream work. old_out may be NULL. */
     int (*amo)(struct rs_device *dev, enum rs_amo_op op, void *word, size_t width, uint64_t value,
                uint64_t cond, uint64_t *old_out);
 

@@ -98,13 +98,14 @@ static inline bool rs_job_has_pe(const struct rs_job *job, int pe)
     return (unsigned)pe < (unsigned)job->n_pes;
 }
 
-/* One of this PE's own words, as the CPU sees it now or by the device. width 4 or 8. */
+/* One of this PE's own words, as the CPU sees it now or by the device. width 2, 4 or 8. */
 static inline int rs_job_load(struct rs_job *job, const void *word, size_t width, uint64_t *out)
 {
     if (__builtin_expect(!job->device.ops->cpu_reaches_heap, 0))
         return job->device.ops->amo(&job->device, RS_AMO_FETCH, (void *)(uintptr_t)word, width, 0, 0, out);
-    *out = width == 4 ? __atomic_load_n((const uint32_t *)word, __ATOMIC_ACQUIRE)
-                      : __atomic_load_n((const uint64_t *)word, __ATOMIC_ACQUIRE);
+    *out = width == 8   ? __atomic_load_n((const uint64_t *)word, __ATOMIC_ACQUIRE)
+           : width == 4 ? __atomic_load_n((const uint32_t *)word, __ATOMIC_ACQUIRE)
+                        : __atomic_load_n((const uint16_t *)word, __ATOMIC_ACQUIRE);
     return 0;
 }
 

@@ -82,8 +82,12 @@ static void check_indices(const char *name, const size_t *indices, size_t n, uns
         }                                                                                                    \
         rocshmem_barrier_all();                                                                              \
         rocshmem_free(words);                                                                                \
-    }                                                                                                        \
-    /* The left PE makes the words true, from the last to the first, one for each answer. */                 \
+    }
+ROCSHMEM_SYNC_TYPES(DEFINE, )
+#undef DEFINE
+
+/* The left PE makes the words true, from the last to the first, one for each answer. */
+#define DEFINE(name, T, ...)                                                                                 \
     static void partner_##name(void)                                                                         \
     {                                                                                                        \
         T *words = symmetric(N * sizeof *words), *answer = symmetric(sizeof *answer), values[N];             \
@@ -125,7 +129,7 @@ ROCSHMEM_INTEGER_TYPES(DEFINE, )
 static void comparisons(void)
 {
 #define CALL(name, T, ...) comparisons_##name();
-    ROCSHMEM_INTEGER_TYPES(CALL, )
+    ROCSHMEM_SYNC_TYPES(CALL, )
 #undef CALL
 }
 

@@ -22,6 +22,7 @@ enum rs_gpu_kernel { RS_GPU_KERNEL_AMO, RS_GPU_KERNEL_WAIT, RS_GPU_KERNELS };
 struct rs_gpu_staging; /* gpu_work.c: pinned buffers for pageable memory in the order of streams */
 struct rs_gpu_stream;
 struct rs_gpu_words;
+struct rs_gpu_kept;
 
 struct rs_gpu {
     const struct rs_gpu_driver *drv;
@@ -43,6 +44,7 @@ struct rs_gpu {
     void *functions[RS_GPU_KERNELS];
     struct rs_gpu_stream *streams; /* made by stream_create */
     struct rs_gpu_staging *staging;
+    struct rs_gpu_kept *kept;    /* what captured work refers to: a graph may replay it until the end */
     struct rs_gpu_words *pinned; /* all of words_alloc */
 };
 
@@ -84,6 +86,8 @@ int rs_gpu_probe(struct rs_device *dev, void *stream);
 int rs_gpu_staging_take(struct rs_gpu *gpu, struct rs_gpu_staging **staging_out, unsigned char **buffer_out);
 int rs_gpu_staging_give(struct rs_gpu *gpu, void *stream, struct rs_gpu_staging *staging, bool captured);
 void rs_gpu_staging_free(struct rs_gpu *gpu);
+/* Free malloc'ed memory when the device closes, not before. */
+int rs_gpu_keep(struct rs_gpu *gpu, void *memory);
 /* Context entered by the caller. Loads the device code when it is first needed, also inside a capture. */
 int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, void *stream, void **arguments);
 void rs_gpu_kernels_unload(struct rs_gpu *gpu);

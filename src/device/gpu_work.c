@@ -69,8 +69,30 @@ int rs_gpu_staging_take(struct rs_gpu *gpu, struct rs_gpu_staging **staging_out,
     return rc;
 }
 
+struct rs_gpu_kept {
+    struct rs_gpu_kept *next;
+    void *memory;
+};
+
+int rs_gpu_keep(struct rs_gpu *gpu, void *memory)
+{
+    struct rs_gpu_kept *kept = malloc(sizeof *kept);
+    if (!kept) return rs_fail(RS_E_NOMEM, "no memory to capture a copy");
+    pthread_mutex_lock(&gpu->lock);
+    *kept = (struct rs_gpu_kept){gpu->kept, memory};
+    gpu->kept = kept;
+    pthread_mutex_unlock(&gpu->lock);
+    return 0;
+}
+
 void rs_gpu_staging_free(struct rs_gpu *gpu)
 {
+    while (gpu->kept) {
+        struct rs_gpu_kept *kept = gpu->kept;
+        gpu->kept = kept->next;
+        free(kept->memory);
+        free(kept);
+    }
     while (gpu->staging) {
         struct rs_gpu_staging *staging = gpu->staging;
         gpu->staging = staging->next;
@@ -79,13 +101,13 @@ void rs_gpu_staging_free(struct rs_gpu *gpu)
     }
 }
 
-static int enqueue_piece(const struct rs_gpu *gpu, void *stream, const struct piece *piece)
+static int enqueue_piece(struct rs_gpu *gpu, void *stream, const struct piece *piece)
 {
     struct piece *own = malloc(sizeof *own);
     if (!own) return rs_fail(RS_E_NOMEM, "no memory to copy pageable memory");
     *own = *piece;
     int code = gpu->drv->host_function(stream, copy_piece, own);
-    if (code == 0) return 0;
+    if (code == 0) return piece->captured ? rs_gpu_keep(gpu, own) : 0; /* else it may be freed by now */
     free(own);
     return rs_gpu_fail_stream(gpu, code, "run a function in a stream", stream);
 }

@@ -59,6 +59,13 @@ static void stream_end(void *stream)
     CHECK(rocshmemx_stream_synchronize(stream) == 0);
     CHECK(rocshmemx_stream_destroy(stream) == 0);
 }
+static void *captured; /* the graph behind the last graph_of */
+static void graph_end(void *exec)
+{
+    if (exec) CHECK(driver.exec_destroy(exec) == 0);
+    if (captured) CHECK(driver.graph_destroy(captured) == 0);
+    captured = NULL;
+}
 static void *graph_of(void *stream)
 {
     void *graph = NULL, *exec = NULL;
@@ -66,6 +73,7 @@ static void *graph_of(void *stream)
     if (!graph) return NULL;
     CHECK((hip ? driver.hip_instantiate(&exec, graph, NULL, NULL, 0) : driver.instantiate(&exec, graph, 0)) ==
           0);
+    captured = graph;
     return exec;
 }
 
@@ -91,6 +99,7 @@ static void the_first_kernel_may_be_captured(void)
     for (int k = 0; k < 5 && exec; k++) CHECK(driver.launch(exec, stream) == 0);
     CHECK(rocshmem_signal_wait_until(word, ROCSHMEM_CMP_EQ, 15) == 15);
     stream_end(stream);
+    graph_end(exec);
     rocshmem_barrier_all();
     rocshmem_free(word);
 }
@@ -379,7 +388,7 @@ static void a_graph_of_collectives_replays(void)
     }
     for (int k = 0; k < 50 && exec; k++) CHECK(driver.launch(exec, stream) == 0); /* back to back */
     stream_end(stream);
-    if (exec) driver.exec_destroy(exec);
+    graph_end(exec);
     rocshmem_barrier_all();
     rocshmem_free(dest);
     rocshmem_free(source);

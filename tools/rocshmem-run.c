@@ -39,6 +39,8 @@
 #define TERM_NS (2 * SECOND_NS)  /* from SIGTERM to SIGKILL */
 #define KILL_NS (10 * SECOND_NS) /* a process that the kernel cannot end is left */
 
+#define LEFT_NS (SECOND_NS / 5) /* an exit is told to those in init, unless a killed PE comes to light */
+
 /* Where a job is on its way to the end, in this order. */
 enum stage { RUNNING, DUMPING, GRACE, TERMED, KILLED, GIVEN_UP };
 
@@ -58,6 +60,9 @@ struct job {
     uint64_t stage_until_ns, timeout_at_ns; /* 0: never */
     int passed_signal;                      /* the last one that asks PEs to end; 0 none */
     uint64_t passed_ns;
+    bool has_left;
+    int left_pe; /* the first PE that exited, to be told to those in init at left_until_ns (0: none, or told) */
+    uint64_t left_until_ns;
 };
 
 static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
@@ -187,13 +192,33 @@ static void record_end(struct job *job, const siginfo_t *info)
     job->n_running--;
 }
 
+/* Those that wait for a PE in init hear that it will not come. Of an exit they hear later: a killed process may
+ * take longer to end than another one that left because of it, and is the one to name. */
+static void tell_lost(struct job *job, int pe)
+{
+    char how[96];
+    run_verdict_describe(&job->verdict, &job->pes[pe], how, sizeof(how));
+    rocshmemx_serve_lost(&job->rendezvous.uid, pe, how);
+}
+
+static void tell_left(struct job *job, uint64_t now)
+{
+    if (job->left_until_ns == 0 || now < job->left_until_ns) return;
+    job->left_until_ns = 0;
+    tell_lost(job, job->left_pe);
+}
+
 static void tell_end(struct job *job, int pe)
 {
     struct run_pe *it = &job->pes[pe];
     it->news = false;
-    char how[96];
-    run_verdict_describe(&job->verdict, it, how, sizeof(how));
-    rocshmemx_serve_lost(&job->rendezvous.uid, pe, how); /* for those that wait for it in init */
+    if (it->code != CLD_EXITED) {
+        tell_lost(job, pe);
+    } else if (!job->has_left) {
+        job->has_left = true;
+        job->left_pe = pe;
+        job->left_until_ns = it->ended_ns + LEFT_NS;
+    }
     bool expected =
         job->passed_signal && it->ended_ns - job->passed_ns < job->options.grace_ns + TERM_NS + SECOND_NS;
     if (job->terminal.lent && it->code != CLD_EXITED && (it->status == SIGINT || it->status == SIGQUIT))
@@ -328,9 +353,10 @@ static void poll_open(struct job *job, int n, const struct timespec *limit)
 
 static void wait_for_events(struct job *job)
 {
-    uint64_t deadlines[] = {job->stage_until_ns, job->timeout_at_ns, job->verdict.held_until_ns};
+    uint64_t deadlines[] = {job->stage_until_ns, job->timeout_at_ns, job->verdict.held_until_ns,
+                            job->left_until_ns};
     uint64_t now = now_ns(), next = UINT64_MAX;
-    for (int i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         if (deadlines[i] != 0 && deadlines[i] < next) next = deadlines[i];
     uint64_t delay = next > now ? next - now : 0;
     struct timespec limit = {(time_t)(delay / SECOND_NS), (long)(delay % SECOND_NS)};
@@ -351,6 +377,7 @@ static void serve(struct job *job)
     serve_rendezvous(job);
     if (job->polls[0].revents) serve_signals(job);
     run_verdict_tick(&job->verdict, now);
+    tell_left(job, now);
     if (job->n_running == 0) return;
     if (job->timeout_at_ns && now >= job->timeout_at_ns) time_out(job);
     if (job->stage != RUNNING && now >= job->stage_until_ns) next_stage(job);

@@ -247,7 +247,7 @@ struct failure {
 static void become_pe(const struct run_spawn *spawn, int pe, const int outputs[2],
                       volatile struct failure *failure)
 {
-    if (setpgid(0, spawn->group) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
     if (getppid() != spawn->launcher) _exit(0); /* it died before the kernel knew of our wish */
     if (pe > 0 && dup2(spawn->null_fd, STDIN_FILENO) < 0) return;
     if (outputs[0] >= 0 && dup2(outputs[0], STDOUT_FILENO) < 0) return;
@@ -257,6 +257,9 @@ static void become_pe(const struct run_spawn *spawn, int pe, const int outputs[2
                                                (const cpu_set_t *)(const void *)spawn->cpu_words) != 0)
         return;
     sigprocmask(SIG_SETMASK, &spawn->mask, NULL);
+    /* Last: a PE that reads from the terminal stops its whole group, and a child that is stopped before its exec
+     * leaves us in the vfork, from where nobody lends the terminal. */
+    if (setpgid(0, spawn->group) != 0) return;
     execve(spawn->path, spawn->argv, spawn->envp);
     failure->is_exec = true;
 }

@@ -170,7 +170,7 @@ FUNCTION(rocshmemx_reduce_on_stream, 0, REDUCTION_ARGUMENTS, {NAME_stream, STREA
     }                                                                                                        \
     static void name##_g(const void *source, int pe, union value *value_out)                                 \
     {                                                                                                        \
-        value_out->member = rocshmem_##name##_g(source, pe);                                                 \
+        value_out->member = (__typeof__(value_out->member))rocshmem_##name##_g(source, pe);                  \
     }
 INTEGERS(SINGLE_)
 REALS(SINGLE_)

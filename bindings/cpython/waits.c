@@ -111,9 +111,8 @@ static PyObject *list_of(const size_t *indices, size_t n)
 static PyObject *ask_some(PyObject *module, const char *function, int type, enum form form,
                           struct question *q)
 {
-    q->indices = q->nelems <= PY_SSIZE_T_MAX / sizeof *q->indices
-                     ? malloc((q->nelems ? q->nelems : 1) * sizeof *q->indices)
-                     : NULL;
+    size_t n_indices = q->nelems ? q->nelems : 1;
+    if (n_indices <= PY_SSIZE_T_MAX / sizeof *q->indices) q->indices = malloc(n_indices * sizeof *q->indices);
     if (!q->indices) {
         char text[96];
         PyOS_snprintf(text, sizeof text, "nelems is %zu: no memory for as many indices", q->nelems);

@@ -127,6 +127,15 @@ from .teams import (  # noqa: E402
 )
 
 if TYPE_CHECKING:
+    from .arrays import (
+        alltoall as alltoall,
+        broadcast as broadcast,
+        fcollect as fcollect,
+        reduce as reduce,
+        reduce_scatter as reduce_scatter,
+        wait_until as wait_until,
+    )
+    from .contexts import Context as Context
     from .launch import (
         _populate_torch_env_from_mpi as _populate_torch_env_from_mpi,
         _set_hip_device_from_env as _set_hip_device_from_env,
@@ -149,23 +158,30 @@ _live_teams: set[int] = set()
 #: Every atomic of the extension: rocshmem_<type>_atomic_<op>.
 _AMO_NAMES: tuple[str, ...] = tuple(sorted(_name for _name in dir(_rocshmem4py) if "_atomic_" in _name))
 
-#: Loaded at first use, so that a program that starts by itself does not pay for them.
-_LAUNCH_NAMES = (
-    "init_rocshmem_by_uniqueid",
-    "init_with_torch",
-    "init_with_mpi",
-    "finalize_with_torch",
-    "finalize_with_mpi",
-    "set_hip_device_from_env",
-    "_set_hip_device_from_env",
-    "_populate_torch_env_from_mpi",
-)
+#: Loaded at first use, by module, so that a program that does without does not pay for them.
+_LAZY_NAMES = {
+    "init_rocshmem_by_uniqueid": "launch",
+    "init_with_torch": "launch",
+    "init_with_mpi": "launch",
+    "finalize_with_torch": "launch",
+    "finalize_with_mpi": "launch",
+    "set_hip_device_from_env": "launch",
+    "_set_hip_device_from_env": "launch",
+    "_populate_torch_env_from_mpi": "launch",
+    "Context": "contexts",
+    "alltoall": "arrays",
+    "broadcast": "arrays",
+    "fcollect": "arrays",
+    "reduce": "arrays",
+    "reduce_scatter": "arrays",
+    "wait_until": "arrays",
+}
 
 # A type checker reads the imports above and the extension's stub; these would hide mistakes from it.
 if not TYPE_CHECKING:
     __all__ = sorted(
         {_name for _name in dir(_rocshmem4py) if not _name.startswith("_")}
-        | {_name for _name in _LAUNCH_NAMES if not _name.startswith("_")}
+        | {_name for _name in _LAZY_NAMES if not _name.startswith("_")}
         | {
             "ROCSHMEM_TEAM_INVALID",
             "ROCSHMEM_TEAM_SHARED",
@@ -185,12 +201,11 @@ if not TYPE_CHECKING:
         """Load what few programs need; _rocshmem_initialized is asked of the runtime each time."""
         if name == "_rocshmem_initialized":
             return bool(_rocshmem4py.rocshmemx_initialized())
-        if name in _LAUNCH_NAMES:
-            from . import launch
-
-            value = globals()[name] = getattr(launch, name)
+        if name in _LAZY_NAMES:
+            module = __import__(f"{__name__}.{_LAZY_NAMES[name]}", fromlist=[name])
+            value = globals()[name] = getattr(module, name)
             return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_LAUNCH_NAMES, "_rocshmem_initialized"})
+        return sorted({*globals(), *_LAZY_NAMES, "_rocshmem_initialized"})

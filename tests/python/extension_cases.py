@@ -165,6 +165,6 @@ def call(name: str, arguments: list[Any], keywords: dict[str, Any] | None = None
 
 def dummy_arguments(name: str) -> list[Any]:
     """Of the right types; the call must fail before it is made."""
-    others = {"uid": b"", "config": None, "what": None, "xaxis_config": None, "yaxis_config": None}
+    others: dict[str, Any] = {"uid": b"", "config": None, "what": None, "xaxis_config": None, "yaxis_config": None}
     others |= {"dtype": DTYPE, "op": "sum"}
     return [others.get(p.name, 0) for p in ARGUMENTS[name]]

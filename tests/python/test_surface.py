@@ -136,6 +136,13 @@ PACKAGE_FUNCTIONS = {
     "finalize_with_torch": "()",
     "finalize_with_mpi": "()",
     "set_hip_device_from_env": "()",
+    "reduce": "(dest, source, op='sum', team=0, stream=None)",
+    "reduce_scatter": "(dest, source, op='sum', team=0)",
+    "broadcast": "(dest, source, pe_root, team=0, stream=None)",
+    "alltoall": "(dest, source, team=0, stream=None)",
+    "fcollect": "(dest, source, team=0, stream=None)",
+    "wait_until": "(ivar, cmp, value, stream=None)",
+    "Context": "(team=0, options=0)",
     "SymmetricBuffer": "(size, *, ptr=None, dtype=None, own_data=True)",
 }
 

@@ -5,6 +5,7 @@ mypy --strict accepts the file as it is: it refuses a mark that hides nothing.
 """
 
 import _rocshmem4py as r
+import rocshmem4py as rs
 from rocshmem4py import SymmetricBuffer
 
 
@@ -26,6 +27,12 @@ def wrong_types(buf: SymmetricBuffer) -> None:
     r.rocshmem_int_atomic_set(8, 1.5, 0)  # type: ignore[arg-type]
     r.rocshmem_double_atomic_set(8, "1.5", 0)  # type: ignore[arg-type]
     r.rocshmemx_print_info(1, 2)  # type: ignore[arg-type]
+    r.rocshmemx_reduce(0, buf, buf, 2, 4, "sum")  # type: ignore[arg-type]
+    r.rocshmemx_wait_until(buf, "==", 1, "int")  # type: ignore[arg-type]
+    r.rocshmem_team_split_2d(0, 2, 3)  # type: ignore[arg-type]
+    rs.reduce(buf, buf, 0)  # type: ignore[arg-type]
+    rs.reduce(buf, buf, team="world")  # type: ignore[arg-type]
+    rs.Context(options=None)  # type: ignore[arg-type]
 
 
 def wrong_calls() -> None:
@@ -33,6 +40,9 @@ def wrong_calls() -> None:
     r.rocshmem_putmem(1, 2, 3, 0, 0)  # type: ignore[call-arg]
     r.rocshmem_putmem(1, 2, nbytes=3, pe=0)  # type: ignore[call-arg]
     r.rocshmem_init(0)  # type: ignore[call-arg]
+    r.rocshmemx_p(8, 1, 0)  # type: ignore[call-arg]
+    rs.broadcast(8, 8)  # type: ignore[call-arg]
+    rs.reduce_scatter(8, 8, stream=0)  # type: ignore[call-arg]
     r.TeamConfig(1)  # type: ignore[call-arg]
     r.rocshmem_float_atomic_fetch_add(8, 1.0, 0)  # type: ignore[attr-defined]
     r.rocshmem_int_atomic_fetch_and(8, 1, 0)  # type: ignore[attr-defined]

@@ -4,7 +4,8 @@
 from typing import assert_type
 
 import _rocshmem4py as r
-from rocshmem4py import RocshmemArgumentError, RocshmemError, SymmetricBuffer, rocshmem_putmem
+import rocshmem4py as rs
+from rocshmem4py import Context, RocshmemArgumentError, RocshmemError, SymmetricBuffer, rocshmem_putmem
 
 
 class Handle:
@@ -66,6 +67,29 @@ def atomics() -> None:
     assert_type(r.rocshmem_double_atomic_swap(8, 1, 0), float)
     assert_type(r.rocshmem_float_atomic_set(8, 1.5, 0), None)
     r.rocshmem_ulonglong_atomic_compare_swap(dest=8, cond=0, value=1, pe=0)
+
+
+def contexts_and_types(buf: SymmetricBuffer) -> None:
+    assert_type(r.rocshmem_info_get_version(), tuple[int, int])
+    ctx = assert_type(r.rocshmem_ctx_create(options=r.ROCSHMEM_CTX_SHARED), int)
+    r.rocshmem_ctx_putmem(ctx, buf, Handle(), 8, pe=0)
+    with Context(0) as context:
+        context.put(buf, buf, 0)
+        r.rocshmem_ctx_quiet(context)
+        assert_type(context.team, int)
+    assert_type(r.rocshmem_signal_wait_until(buf, 0, 1), int)
+    assert_type(r.rocshmem_team_split_2d(0, 2, yaxis_config=r.TeamConfig()), tuple[int, int, int])
+    assert_type(rs.rocshmem_team_split_2d(0, xrange=2), tuple[int, int, int])
+    assert_type(r.rocshmem_team_get_config(0, 1), r.TeamConfig)
+    r.rocshmemx_reduce(0, buf, buf, nreduce=2, dtype="float", op="sum")
+    r.rocshmemx_reduce_on_stream(0, buf, buf, 2, "float", "sum", CudaStream())
+    r.rocshmemx_p(buf, 1.5, 0, "double")
+    assert_type(r.rocshmemx_test(buf, 0, 1, "int"), bool)
+    assert_type(r.rocshmemx_test_any(buf, 8, 0, 0, 1, "int"), int | None)
+    assert_type(r.rocshmemx_wait_until_some_vector(buf, 8, 0, 0, buf, "int"), list[int])
+    rs.reduce(buf, buf, "max", team=0, stream=None)
+    rs.fcollect(buf, buf)
+    rs.wait_until(buf, ">=", 1)
 
 
 def views(buf: SymmetricBuffer) -> None:

@@ -58,7 +58,7 @@ ROCSHMEM_BITWISE_TYPES(BITWISE, )
     OLD_VALUE(T, name##_fetch, name##_atomic_fetch, (const T *source, int pe), (source, pe))                 \
     OLD_VOID(name##_set, name##_atomic_set, (T * dest, T value, int pe), (dest, value, pe))                  \
     OLD_VALUE(T, name##_swap, name##_atomic_swap, (T * dest, T value, int pe), (dest, value, pe))
-SHMEM_SETTABLE_TYPES_(OLD_SETTABLE, )
+ROCSHMEM_AMO_TYPES(OLD_SETTABLE, )
 #define OLD_COUNTABLE(name, T, ...)                                                                          \
     OLD_VALUE(T, name##_cswap, name##_atomic_compare_swap, (T * dest, T cond, T value, int pe),              \
               (dest, cond, value, pe))                                                                       \
@@ -66,4 +66,4 @@ SHMEM_SETTABLE_TYPES_(OLD_SETTABLE, )
     OLD_VOID(name##_inc, name##_atomic_inc, (T * dest, int pe), (dest, pe))                                  \
     OLD_VALUE(T, name##_fadd, name##_atomic_fetch_add, (T * dest, T value, int pe), (dest, value, pe))       \
     OLD_VOID(name##_add, name##_atomic_add, (T * dest, T value, int pe), (dest, value, pe))
-SHMEM_SIGNED_TYPES_(OLD_COUNTABLE, )
+ROCSHMEM_INTEGER_TYPES(OLD_COUNTABLE, )

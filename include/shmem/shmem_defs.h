@@ -115,18 +115,15 @@ typedef struct {
     X(uint8,      uint8_t,            __VA_ARGS__)                                  \
     X(uint16,     uint16_t,           __VA_ARGS__)
 
-#define SHMEM_SIGNED_TYPES_(X, ...)           /* deprecated: and, or, xor over an active set; cswap, add and such; wait */ \
+#define SHMEM_SIGNED_TYPES_(X, ...)           /* deprecated: and, or, xor over an active set; wait */ \
     X(int,        int,                __VA_ARGS__)                                  \
     X(long,       long,               __VA_ARGS__)                                  \
     X(longlong,   long long,          __VA_ARGS__)
 
-#define SHMEM_SETTABLE_TYPES_(X, ...)         /* deprecated: fetch, set, swap */    \
+#define SHMEM_REAL_TYPES_(X, ...)             /* deprecated: min and max over an active set */ \
     SHMEM_SIGNED_TYPES_(X, __VA_ARGS__)                                             \
     X(float,      float,              __VA_ARGS__)                                  \
-    X(double,     double,             __VA_ARGS__)
-
-#define SHMEM_REAL_TYPES_(X, ...)             /* deprecated: min and max over an active set */ \
-    SHMEM_SETTABLE_TYPES_(X, __VA_ARGS__)                                           \
+    X(double,     double,             __VA_ARGS__)                                  \
     X(short,      short,              __VA_ARGS__)                                  \
     X(longdouble, long double,        __VA_ARGS__)
 

@@ -344,13 +344,14 @@ SHMEM_DECLARE_(short, short, xor)
 
 /* ---- deprecated: atomics, waits, cache ---- */
 
-/** The atomics by their names before 1.4: finc is fetch_inc, fadd fetch_add, cswap compare_swap.
+/** The atomics by their names before 1.4: finc is fetch_inc, fadd fetch_add, cswap compare_swap. The specification has
+ * them for int, long, long long, float and double; other libraries, and so this one, for every type of the atomics.
  * Source: OpenSHMEM 1.5, Atomic Memory Operations. */
 #define SHMEM_DECLARE_(name, T, ...)                                                                         \
     SHMEM_API T SHMEM_NAME_(name##_fetch)(const T *source, int pe);                                          \
     SHMEM_API void SHMEM_NAME_(name##_set)(T * dest, T value, int pe);                                       \
     SHMEM_API T SHMEM_NAME_(name##_swap)(T * dest, T value, int pe);
-SHMEM_SETTABLE_TYPES_(SHMEM_DECLARE_, )
+ROCSHMEM_AMO_TYPES(SHMEM_DECLARE_, )
 #undef SHMEM_DECLARE_
 #define SHMEM_DECLARE_(name, T, ...)                                                                         \
     SHMEM_API T SHMEM_NAME_(name##_cswap)(T * dest, T cond, T value, int pe);                                \
@@ -358,7 +359,7 @@ SHMEM_SETTABLE_TYPES_(SHMEM_DECLARE_, )
     SHMEM_API void SHMEM_NAME_(name##_inc)(T * dest, int pe);                                                \
     SHMEM_API T SHMEM_NAME_(name##_fadd)(T * dest, T value, int pe);                                         \
     SHMEM_API void SHMEM_NAME_(name##_add)(T * dest, T value, int pe);
-SHMEM_SIGNED_TYPES_(SHMEM_DECLARE_, )
+ROCSHMEM_INTEGER_TYPES(SHMEM_DECLARE_, )
 #undef SHMEM_DECLARE_
 /** wait: until *ivar is no longer cmp_value. Since 1.4: wait_until. Source: OpenSHMEM 1.5, Point-To-Point
  * Synchronization. */

@@ -111,8 +111,9 @@ static bool find_place(struct place *place)
     char prefix[PATH_SIZE], root[PATH_SIZE + 64];
     if (!find_prefix(prefix, sizeof(prefix))) return false;
     snprintf(root, sizeof(root), "%s/.", prefix);
-    if (try_below(root, OSHCC_INCLUDEDIR, OSHCC_LIBDIR, place) || try_below(root, "include", "lib", place))
-        return true;
+    static const char *const layouts[][2] = {{OSHCC_INCLUDEDIR, OSHCC_LIBDIR}, {"include", "lib"}};
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+        if (try_below(root, layouts[i][0], layouts[i][1], place)) return true;
     for (size_t i = 0; i < sizeof(packages) / sizeof(packages[0]); i++) {
         snprintf(root, sizeof(root), "%s/%s", prefix, packages[i]);
         if (try_below(root, "include", "lib", place)) return true;

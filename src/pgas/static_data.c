@@ -41,11 +41,9 @@ static uintptr_t page_up(uintptr_t at)
     return page_down(at + (uintptr_t)sysconf(_SC_PAGESIZE) - 1);
 }
 
-static uint64_t mix(uint64_t hash, const void *data, size_t nbytes)
+static uint64_t mix(uint64_t hash, uint64_t word)
 {
-    const unsigned char *p = data;
-    for (size_t i = 0; i < nbytes; i++) hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-    return hash;
+    return (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
 }
 
 /* Sizes and places of all segments, and the notes (the linker's build id is one). */
@@ -54,10 +52,11 @@ static uint64_t fingerprint(const struct dl_phdr_info *program)
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (int i = 0; i < program->dlpi_phnum; i++) {
         const ElfW(Phdr) *h = &program->dlpi_phdr[i];
-        uint64_t facts[] = {h->p_type, h->p_flags, h->p_vaddr, h->p_filesz, h->p_memsz};
-        hash = mix(hash, facts, sizeof facts);
-        if (h->p_type == PT_NOTE)
-            hash = mix(hash, (const void *)(program->dlpi_addr + h->p_vaddr), h->p_memsz);
+        hash = mix(mix(hash, h->p_type), h->p_flags);
+        hash = mix(mix(mix(hash, h->p_vaddr), h->p_filesz), h->p_memsz);
+        if (h->p_type != PT_NOTE) continue;
+        const unsigned char *note = (const unsigned char *)(program->dlpi_addr + h->p_vaddr);
+        for (size_t k = 0; k < h->p_memsz; k++) hash = mix(hash, note[k]);
     }
     return hash;
 }

@@ -224,7 +224,7 @@ static int enqueue_data(const struct rs_team *team, const struct data *data, voi
 static size_t constant_ops(const struct rs_team *team, int phase, struct rs_memop *ops)
 {
     size_t n = 0, n_pes = (size_t)team->n_pes;
-    size_t first = (RS_STREAM_RING * 2 + (size_t)phase) * n_pes;
+    size_t first = ((size_t)RS_STREAM_RING * 2 + (size_t)phase) * n_pes;
     for (int kind = 0; kind < 3; kind++)
         for (size_t i = 0; i < n_pes; i++) {
             if ((int)i == team->my_pe) continue;

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -58,7 +59,7 @@ int main(void)
 CMAKE = """\
 cmake_minimum_required(VERSION 3.20)
 project(consumer LANGUAGES C CXX)
-find_package(rocshmem 0.1 REQUIRED COMPONENTS rocshmem shmem)
+find_package(rocshmem @VERSION@ REQUIRED COMPONENTS rocshmem shmem)
 if(NOT EXISTS "${rocshmem_RUN}")
     message(FATAL_ERROR "no launcher at ${rocshmem_RUN}")
 endif()
@@ -67,6 +68,9 @@ target_link_libraries(by-shmem PRIVATE rocshmem::shmem)
 add_executable(by-rocshmem rocshmem.cc next.c)
 target_link_libraries(by-rocshmem PRIVATE rocshmem::rocshmem)
 """
+# Versions before 1.0 are compatible when major and minor agree.
+VERSION = re.findall(r"project\(rocshmem4py VERSION (\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text())[0]
+CMAKE = CMAKE.replace("@VERSION@", VERSION)
 EXPECTED = ["PE 0 of 2: 11", "PE 1 of 2: 10"]
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from contract import ROOT, check, end, name, sources
 
-HEADERS = [ROOT / "include" / "rocshmem" / header for header in ("rocshmem.h", "rocshmem_rma.h", "rocshmem_coll.h", "rocshmemx.h")]
+INCLUDE = ROOT / "include" / "rocshmem"
+HEADERS = [INCLUDE / header for header in ("rocshmem.h", "rocshmem_rma.h", "rocshmem_coll.h", "rocshmemx.h")]
 COMMENT = re.compile(r"/\*\*(.*?)\*/", re.DOTALL)
 FUNCTION = re.compile(r"^ROCSHMEM_API\s[^;]*?\b(rocshmemx?_\w+)\s*\(", re.MULTILINE)
 FORBIDDEN = re.compile(r"\b(TODO|FIXME|XXX|HACK|WIP)\b")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The runtime with torch on a GPU: tensors without a copy, torch's streams, its graphs, and transfers from and to its own
-memory. Run by scripts/gpu.sh as a job of any size; prints `ok gpu/name` or `FAIL gpu/name`, ends with a status."""
+"""The runtime with torch on a GPU: tensors without a copy, torch's streams, its graphs, and transfers from and to its
+own memory. Run by scripts/gpu.sh as a job of any size; prints `ok gpu/name` or `FAIL gpu/name`, ends with a status."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import sys
 import traceback
 from collections.abc import Callable
 
-import rocshmem4py as rs
 import torch
+
+import rocshmem4py as rs
 from rocshmem4py.interop import torch as rt
 
 rs.set_hip_device_from_env()

@@ -223,7 +223,8 @@ def test_a_killed_pe_is_named_with_its_signal() -> None:
 def test_a_killed_pe_is_the_cause_although_others_had_left_when_the_launcher_looked() -> None:
     process = start("-n", 3, "sh", "-c", 'trap "exit 3" USR1; echo "$RANK $$"; while :; do sleep 0.01; done')
     assert process.stdout and process.stderr
-    pids = dict(map(int, process.stdout.readline().split()) for _ in range(3))
+    lines = [process.stdout.readline().split() for _ in range(3)]
+    pids = {int(pe): int(pid) for pe, pid in lines}
     os.kill(process.pid, signal.SIGSTOP)
     os.kill(pids[2], signal.SIGKILL)
     assert until(lambda: not is_alive(pids[2]))

@@ -234,11 +234,13 @@ static const char *open_library(struct rs_gpu_driver *drv, const char *library)
     static const char *const hip[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", NULL};
     const char *given[] = {library, NULL}, *const *names = drv->vendor == RS_GPU_VENDOR_CUDA ? cuda : hip;
     if (library && library[0]) names = given;
+    const char *last = names[0];
     for (; *names && !drv->handle; names++) {
-        drv->handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
-        if (drv->handle) drv->library = *names;
+        last = *names;
+        drv->handle = dlopen(last, RTLD_NOW | RTLD_LOCAL);
+        if (drv->handle) drv->library = last;
     }
-    return drv->handle ? NULL : names[-1];
+    return drv->handle ? NULL : last;
 }
 
 /* NULL, or what is wrong, in why. */

@@ -274,12 +274,12 @@ int rs_gpu_words_alloc(struct rs_device *dev, size_t nbytes, void **words_out)
     if (rc == 0) code = gpu->drv->host_alloc(&words, nbytes, gpu->drv->host_flags);
     if (rc == 0 && code == 0) code = gpu->drv->host_pointer(&there, words, 0);
     if (code) rc = rs_gpu_fail(gpu->drv, code, "give pinned memory");
-    if (rc == 0 && there != (uintptr_t)words)
+    if (rc == 0 && (!words || there != (uintptr_t)words))
         rc = rs_fail(RS_E_UNSUPPORTED, "pinned memory has another address on the device, %p for %p",
                      (void *)there, words);
     if (rc < 0 && words) gpu->drv->host_free(words);
     rs_gpu_leave(gpu, &entry);
-    if (rc < 0) {
+    if (rc < 0 || !words) { /* never the latter alone: the check above */
         free(record);
         return rc;
     }

@@ -5,10 +5,8 @@
  */
 #include "api/api.h"
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-ALWAYS_INLINE int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, size_t width, uint64_t value,
-                      uint64_t cond, int pe, uint64_t *old_out)
+RS_HOT int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, size_t width, uint64_t value,
+               uint64_t cond, int pe, uint64_t *old_out)
 {
     struct rs_job *job = rs_thread_job(t);
     int rc = rs_check_word(t, job, "dest", dest, width, pe);
@@ -23,8 +21,8 @@ ALWAYS_INLINE int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, 
     return 0;
 }
 
-ALWAYS_INLINE uint64_t amo_call(const char *function, uint32_t call, enum rs_amo_op op, void *ctx,
-                                const void *dest, size_t width, uint64_t value, uint64_t cond, int pe)
+RS_HOT uint64_t amo_call(const char *function, uint32_t call, enum rs_amo_op op, void *ctx, const void *dest,
+                         size_t width, uint64_t value, uint64_t cond, int pe)
 {
     uint64_t old = 0;
     struct rs_thread *t = rs_enter(call);
@@ -50,8 +48,7 @@ struct nbi {
     int pe;
 };
 
-ALWAYS_INLINE int amo_nbi(struct rs_thread *t, enum rs_amo_op op, size_t width, void *ctx,
-                          const struct nbi *n)
+RS_HOT int amo_nbi(struct rs_thread *t, enum rs_amo_op op, size_t width, void *ctx, const struct nbi *n)
 {
     uint64_t old = 0;
     int pe;
@@ -88,7 +85,7 @@ NBI_CALLS_(OR)
 NBI_CALLS_(XOR)
 
 /* A value as the bits of a word, and back; the compiler makes moves of it. */
-ALWAYS_INLINE uint64_t bits_of(const void *value, size_t width)
+RS_HOT uint64_t bits_of(const void *value, size_t width)
 {
     uint32_t narrow;
     uint64_t wide;

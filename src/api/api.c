@@ -136,8 +136,8 @@ int rs_bad_symmetric(struct rs_job *job, const char *what, const void *p, size_t
         return rs_fail(
             RS_E_ARG,
             "%s %p is not symmetric: it is a constant, or a static variable of the program, which are "
-            "symmetric "
-            "after rocshmemx_static_data (OpenSHMEM programs: always); use memory from rocshmem_malloc",
+            "symmetric after rocshmemx_static_data (OpenSHMEM programs: always); use memory from "
+            "rocshmem_malloc",
             what, p);
     return rs_heap_explain(&job->heap, what, p, nbytes ? nbytes : 1);
 }

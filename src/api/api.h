@@ -135,6 +135,13 @@ RS_HOT int rs_context_pe(struct rs_job *job, void *ctx, int pe, int *pe_out)
     return rc;
 }
 
+/* An element count that overflows as bytes cannot lie in an allocation: let the range check say so. */
+RS_HOT size_t rs_bytes_of(size_t nelems, size_t width)
+{
+    size_t nbytes;
+    return __builtin_mul_overflow(nelems, width, &nbytes) ? SIZE_MAX : nbytes;
+}
+
 /* ---- small copies ---- */
 
 /* The small sizes of words as single loads and stores, so that they are never torn; everything else as the C

@@ -5,7 +5,7 @@
 #include "api/api.h"
 #include "base/log.h"
 
-const rocshmem_ctx_t ROCSHMEM_CTX_DEFAULT = {(void *)1, NULL};
+const rocshmem_ctx_t ROCSHMEM_CTX_DEFAULT = {RS_CTX_DEFAULT, NULL};
 const rocshmem_ctx_t ROCSHMEM_CTX_INVALID = {NULL, NULL};
 
 int rocshmem_ctx_create(int64_t options, rocshmem_ctx_t *ctx)
@@ -39,8 +39,8 @@ void rocshmem_ctx_destroy(rocshmem_ctx_t ctx)
     }
     rs_log(RS_LOG_API, "%s(ctx %p)", __func__, ctx.ctx_opaque);
     struct rs_job *job = rs_thread_job(rs_self);
-    int rc = ctx.ctx_opaque == (void *)1 ? rs_fail(RS_E_ARG, "ctx is the default context, which stays")
-                                         : rs_context_destroy(job, ctx);
+    int rc = ctx.ctx_opaque == RS_CTX_DEFAULT ? rs_fail(RS_E_ARG, "ctx is the default context, which stays")
+                                              : rs_context_destroy(job, ctx);
     if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);
 }
 
@@ -54,7 +54,7 @@ int rocshmem_ctx_get_team(rocshmem_ctx_t ctx, rocshmem_team_t *team)
         rc = rs_fail(RS_E_ARG, "team is NULL");
     else if (!ctx.ctx_opaque)
         rc = rs_fail(RS_E_ARG, "ctx is ROCSHMEM_CTX_INVALID, which has no team");
-    else if (ctx.ctx_opaque != (void *)1 && !(context = rs_context_get(rs_thread_job(rs_self), ctx)))
+    else if (ctx.ctx_opaque != RS_CTX_DEFAULT && !(context = rs_context_get(rs_thread_job(rs_self), ctx)))
         rc = RS_E_ARG;
     if (rc < 0) return rs_return(__func__);
     *team = context && context->team ? rs_team_handle(context->team) : ROCSHMEM_TEAM_WORLD;

@@ -55,7 +55,7 @@ static void ctx_order(const char *function, uint32_t call, bool order_only, rocs
     struct rs_job *job = rs_thread_job(t);
     bool invalid = !ctx.ctx_opaque; /* ROCSHMEM_CTX_INVALID: nothing to do */
     int rc = 0;
-    if (!invalid && ctx.ctx_opaque != (void *)1 && !rs_context_get(job, ctx)) rc = RS_E_ARG;
+    if (!invalid && ctx.ctx_opaque != RS_CTX_DEFAULT && !rs_context_get(job, ctx)) rc = RS_E_ARG;
     if (rc == 0 && !invalid) rc = complete(job, order_only);
     rs_leave(t, call);
     if (RS_UNLIKELY(rc < 0)) rs_raise(function);

@@ -5,11 +5,8 @@
  */
 #include "api/api.h"
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 /* Both directions, every form. function, call, put and RS_CTX_DEFAULT are constants: one straight piece of code each. */
-ALWAYS_INLINE int transfer(struct rs_thread *t, bool put, void *dest, const void *source, size_t nbytes,
-                           int pe)
+RS_HOT int transfer(struct rs_thread *t, bool put, void *dest, const void *source, size_t nbytes, int pe)
 {
     struct rs_job *job = rs_thread_job(t);
     int rc = put ? rs_check_transfer(t, job, "dest", dest, "source", source, nbytes, pe)
@@ -30,8 +27,8 @@ ALWAYS_INLINE int transfer(struct rs_thread *t, bool put, void *dest, const void
     return 0;
 }
 
-ALWAYS_INLINE void rma(const char *function, uint32_t call, bool put, void *ctx, void *dest,
-                       const void *source, size_t nbytes, int pe)
+RS_HOT void rma(const char *function, uint32_t call, bool put, void *ctx, void *dest, const void *source,
+                size_t nbytes, int pe)
 {
     struct rs_thread *t = rs_enter(call);
     if (RS_UNLIKELY(!t)) {
@@ -45,22 +42,15 @@ ALWAYS_INLINE void rma(const char *function, uint32_t call, bool put, void *ctx,
     if (RS_UNLIKELY(rc < 0)) rs_raise(function);
 }
 
-/* An element count that overflows as bytes cannot lie in an allocation: let the range check say so. */
-ALWAYS_INLINE size_t bytes_of(size_t nelems, size_t width)
-{
-    size_t nbytes;
-    return __builtin_mul_overflow(nelems, width, &nbytes) ? SIZE_MAX : nbytes;
-}
-
 /* A transfer of a block of elements of type T (bytes wide) in its two forms. */
 #define BLOCK(name, call, is_put, T, bytes)                                                                  \
     void rocshmem_##name(T *dest, const T *source, size_t nelems, int pe)                                    \
     {                                                                                                        \
-        rma(__func__, call, is_put, RS_CTX_DEFAULT, dest, source, bytes_of(nelems, bytes), pe);              \
+        rma(__func__, call, is_put, RS_CTX_DEFAULT, dest, source, rs_bytes_of(nelems, bytes), pe);           \
     }                                                                                                        \
     void rocshmem_ctx_##name(rocshmem_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe)            \
     {                                                                                                        \
-        rma(__func__, call, is_put, ctx.ctx_opaque, dest, source, bytes_of(nelems, bytes), pe);              \
+        rma(__func__, call, is_put, ctx.ctx_opaque, dest, source, rs_bytes_of(nelems, bytes), pe);           \
     }
 
 #define SIZED(N, bytes)                                                                                      \

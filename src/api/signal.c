@@ -5,9 +5,7 @@
  */
 #include "api/api.h"
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-ALWAYS_INLINE int change(const struct rs_route *route, uint64_t *sig_addr, uint64_t signal, bool add)
+RS_HOT int change(const struct rs_route *route, uint64_t *sig_addr, uint64_t signal, bool add)
 {
     if (RS_UNLIKELY(!route->cpu))
         return route->ops->amo(route, add ? RS_AMO_ADD : RS_AMO_SET, sig_addr, sizeof *sig_addr, signal, 0,
@@ -32,7 +30,7 @@ struct signalled {
     int sig_op, pe;
 };
 
-ALWAYS_INLINE int put_signal(struct rs_thread *t, void *ctx, const struct signalled *s)
+RS_HOT int put_signal(struct rs_thread *t, void *ctx, const struct signalled *s)
 {
     struct rs_job *job = rs_thread_job(t);
     int pe;
@@ -52,7 +50,7 @@ ALWAYS_INLINE int put_signal(struct rs_thread *t, void *ctx, const struct signal
     return change(route, s->sig_addr, s->signal, s->sig_op == ROCSHMEM_SIGNAL_ADD);
 }
 
-ALWAYS_INLINE void put_signal_call(const char *function, uint32_t call, void *ctx, const struct signalled *s)
+RS_HOT void put_signal_call(const char *function, uint32_t call, void *ctx, const struct signalled *s)
 {
     struct rs_thread *t = rs_enter(call);
     if (RS_UNLIKELY(!t)) {
@@ -70,24 +68,17 @@ static void put_signal_shared(const char *function, uint32_t call, void *ctx, co
     put_signal_call(function, call, ctx, s);
 }
 
-/* An element count that overflows as bytes cannot lie in an allocation: let the range check say so. */
-ALWAYS_INLINE size_t bytes_of(size_t nelems, size_t width)
-{
-    size_t nbytes;
-    return __builtin_mul_overflow(nelems, width, &nbytes) ? SIZE_MAX : nbytes;
-}
-
 #define PUT_SIGNAL(name, how, call, T, width)                                                                \
     void rocshmem_##name(T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,       \
                          int sig_op, int pe)                                                                 \
     {                                                                                                        \
-        struct signalled s = {dest, source, bytes_of(nelems, width), sig_addr, signal, sig_op, pe};          \
+        struct signalled s = {dest, source, rs_bytes_of(nelems, width), sig_addr, signal, sig_op, pe};       \
         how(__func__, call, RS_CTX_DEFAULT, &s);                                                             \
     }                                                                                                        \
     void rocshmem_ctx_##name(rocshmem_ctx_t ctx, T *dest, const T *source, size_t nelems,                    \
                              uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)                        \
     {                                                                                                        \
-        struct signalled s = {dest, source, bytes_of(nelems, width), sig_addr, signal, sig_op, pe};          \
+        struct signalled s = {dest, source, rs_bytes_of(nelems, width), sig_addr, signal, sig_op, pe};       \
         how(__func__, call, ctx.ctx_opaque, &s);                                                             \
     }
 PUT_SIGNAL(putmem_signal, put_signal_call, RS_CALL_PUTMEM_SIGNAL, void, 1)
@@ -111,8 +102,8 @@ SIZED(128, 16)
 
 /* ---- signals alone ---- */
 
-ALWAYS_INLINE void signal_call(const char *function, uint32_t call, bool add, void *ctx, uint64_t *sig_addr,
-                               uint64_t signal, int pe)
+RS_HOT void signal_call(const char *function, uint32_t call, bool add, void *ctx, uint64_t *sig_addr,
+                        uint64_t signal, int pe)
 {
     struct rs_thread *t = rs_enter(call);
     if (RS_UNLIKELY(!t)) {

@@ -4,8 +4,7 @@
  * is a loop of loads and stores of that width, so words are never torn. Contiguous on both sides is a copy.
  */
 #include "api/api.h"
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#include "base/copy.h"
 
 /* One call. */
 struct strided {
@@ -51,28 +50,16 @@ static int check(struct rs_thread *t, struct rs_job *job, const struct strided *
 
 /* ---- loops ---- */
 
-/* With a constant width, and a constant stride of 1 where there is one. */
-ALWAYS_INLINE void loop(unsigned char *dest, size_t dst, const unsigned char *source, size_t sst,
-                        size_t nelems, size_t width)
-{
-    for (; nelems > 0; nelems--, dest += dst * width, source += sst * width) {
-        unsigned char element[16];
-        memcpy(element, source, width);
-        memcpy(dest, element, width);
-    }
-}
-
-ALWAYS_INLINE void copy(void *dest, ptrdiff_t dst, const void *source, ptrdiff_t sst, size_t nelems,
-                        size_t width)
+RS_HOT void copy(void *dest, ptrdiff_t dst, const void *source, ptrdiff_t sst, size_t nelems, size_t width)
 {
     if (dst == 1 && sst == 1)
         rs_copy(dest, source, nelems * width);
     else if (dst == 1)
-        loop(dest, 1, source, (size_t)sst, nelems, width);
+        rs_copy_elements(dest, width, source, (size_t)sst * width, nelems, width);
     else if (sst == 1)
-        loop(dest, (size_t)dst, source, 1, nelems, width);
+        rs_copy_elements(dest, (size_t)dst * width, source, width, nelems, width);
     else
-        loop(dest, (size_t)dst, source, (size_t)sst, nelems, width);
+        rs_copy_elements(dest, (size_t)dst * width, source, (size_t)sst * width, nelems, width);
 }
 
 /* Element by element through the transport. */
@@ -89,7 +76,7 @@ static int through_route(const struct rs_route *route, const struct strided *s, 
 
 /* ---- calls ---- */
 
-ALWAYS_INLINE int transfer(struct rs_thread *t, void *ctx, const struct strided *s, size_t width)
+RS_HOT int transfer(struct rs_thread *t, void *ctx, const struct strided *s, size_t width)
 {
     struct rs_job *job = rs_thread_job(t);
     int pe;
@@ -128,7 +115,7 @@ OF_WIDTH(8)
 OF_WIDTH(16)
 
 /* The function of a constant width. */
-ALWAYS_INLINE void of_width(size_t width, void *ctx, const struct strided *s)
+RS_HOT void of_width(size_t width, void *ctx, const struct strided *s)
 {
     if (width == 1)
         strided_1(ctx, s);

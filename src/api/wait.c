@@ -152,16 +152,14 @@ enum how { ALL, ANY, SOME };
 /* Where this thread's next search for any begins: behind what it found last. */
 static _Thread_local size_t search_from __attribute__((tls_model("initial-exec")));
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 /* A word so that unsigned comparisons order it as its type does. */
-ALWAYS_INLINE uint64_t in_order(uint64_t word, size_t width, bool is_signed)
+RS_HOT uint64_t in_order(uint64_t word, size_t width, bool is_signed)
 {
     unsigned above = 64 - 8 * (unsigned)width; /* to the top: what is above the word goes, the order stays */
     return word << above ^ (is_signed ? (uint64_t)1 << 63 : 0);
 }
 
-ALWAYS_INLINE bool element_holds(const struct words *w, size_t i, size_t width, bool is_signed)
+RS_HOT bool element_holds(const struct words *w, size_t i, size_t width, bool is_signed)
 {
     uint64_t word, value;
     if (width == 2) {
@@ -178,8 +176,7 @@ ALWAYS_INLINE bool element_holds(const struct words *w, size_t i, size_t width, 
 }
 
 /* Elements from..to: the first of the set that holds (or does not), or to. */
-ALWAYS_INLINE size_t find(const struct words *w, size_t from, size_t to, bool want, size_t width,
-                          bool is_signed)
+RS_HOT size_t find(const struct words *w, size_t from, size_t to, bool want, size_t width, bool is_signed)
 {
     for (size_t i = from; i < to; i++)
         if (!(w->status && w->status[i]) && element_holds(w, i, width, is_signed) == want) return i;
@@ -188,7 +185,7 @@ ALWAYS_INLINE size_t find(const struct words *w, size_t from, size_t to, bool wa
 
 /* Look at the set once. ALL: from *at on, which becomes the first that does not hold yet; true at the end. ANY:
  * *at is what was found. SOME: *at counts what was written to indices. */
-ALWAYS_INLINE bool look(const struct words *w, enum how how, size_t *at, size_t width, bool is_signed)
+RS_HOT bool look(const struct words *w, enum how how, size_t *at, size_t width, bool is_signed)
 {
     size_t n = w->nelems, start = search_from < n ? search_from : 0;
     if (how == ALL) {

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/copy.h"
 #include "pgas/step.h"
 
 static int barrier_body(struct rs_step *step)
@@ -136,27 +137,23 @@ int rs_collective_fcollect(struct rs_team *team, const struct rs_signature *sign
 
 /* ---- alltoalls ---- */
 
-#define STRIDED(T)                                                                                           \
-    for (size_t k = 0; k < n; k++) {                                                                         \
-        T element;                                                                                           \
-        memcpy(&element, from + k * from_step, sizeof element);                                              \
-        memcpy(to + k * to_step, &element, sizeof element);                                                  \
-    }                                                                                                        \
-    return
-
 static void copy_strided_by_cpu(unsigned char *to, size_t to_step, const unsigned char *from,
                                 size_t from_step, size_t n, size_t width)
 {
     switch (width) {
     case 1:
-        STRIDED(uint8_t);
+        rs_copy_elements(to, to_step, from, from_step, n, 1);
+        return;
     case 2:
-        STRIDED(uint16_t);
+        rs_copy_elements(to, to_step, from, from_step, n, 2);
+        return;
     case 4:
-        STRIDED(uint32_t);
+        rs_copy_elements(to, to_step, from, from_step, n, 4);
+        return;
     case 8:
-        STRIDED(uint64_t);
-    default:
+        rs_copy_elements(to, to_step, from, from_step, n, 8);
+        return;
+    default: /* long double */
         for (size_t k = 0; k < n; k++) memcpy(to + k * to_step, from + k * from_step, width);
     }
 }

@@ -135,20 +135,23 @@ static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_
     return rc;
 }
 
-static int alltoall(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source,
-                    size_t bytes_per_pe, void *stream)
+/* alltoall and fcollect: n_pes blocks of nbytes come, and as many go, or one. what: the argument that is nbytes. */
+static int blocks(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_team_t handle, void *dest,
+                  const void *source, const char *what, size_t nbytes, void *stream)
 {
     if (handle == ROCSHMEM_TEAM_INVALID) return 0;
     struct rs_job *job = rs_thread_job(t);
     struct rs_team *team = rs_team_get(job, handle, "team");
     if (!team) return RS_E_ARG;
     size_t whole;
-    int rc = __builtin_mul_overflow(bytes_per_pe, (size_t)team->n_pes, &whole)
-                 ? rs_fail(RS_E_ARG, "bytes_per_pe %zu times %d PEs overflows", bytes_per_pe, team->n_pes)
-                 : rs_check_ranges(t, job, dest, whole, source, whole, false);
-    struct rs_signature signature = {
-        RS_CALL_ALLTOALLMEM_ON_STREAM, RS_KIND_ALLTOALL, team->id, {bytes_per_pe, 0, 0}, 1};
-    if (rc == 0) rc = rs_stream_alltoall(team, &signature, dest, source, bytes_per_pe, stream);
+    int rc =
+        __builtin_mul_overflow(nbytes, (size_t)team->n_pes, &whole)
+            ? rs_fail(RS_E_ARG, "%s %zu times %d PEs overflows", what, nbytes, team->n_pes)
+            : rs_check_ranges(t, job, dest, whole, source, kind == RS_KIND_ALLTOALL ? whole : nbytes, false);
+    struct rs_signature signature = {call, kind, team->id, {nbytes, 0, 0}, 1};
+    if (rc == 0)
+        rc = kind == RS_KIND_ALLTOALL ? rs_stream_alltoall(team, &signature, dest, source, nbytes, stream)
+                                      : rs_stream_fcollect(team, &signature, dest, source, nbytes, stream);
     rs_team_put(team);
     return rc;
 }
@@ -166,24 +169,6 @@ static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, co
     struct rs_signature signature = {
         RS_CALL_BROADCASTMEM_ON_STREAM, RS_KIND_BROADCAST, team->id, {nbytes, (uint64_t)pe_root, 0}, 1};
     if (rc == 0) rc = rs_stream_broadcast(team, &signature, dest, source, nbytes, pe_root, stream);
-    rs_team_put(team);
-    return rc;
-}
-
-static int fcollect(struct rs_thread *t, rocshmem_team_t handle, void *dest, const void *source,
-                    size_t nbytes, void *stream)
-{
-    if (handle == ROCSHMEM_TEAM_INVALID) return 0;
-    struct rs_job *job = rs_thread_job(t);
-    struct rs_team *team = rs_team_get(job, handle, "team");
-    if (!team) return RS_E_ARG;
-    size_t whole;
-    int rc = __builtin_mul_overflow(nbytes, (size_t)team->n_pes, &whole)
-                 ? rs_fail(RS_E_ARG, "nbytes %zu times %d PEs overflows", nbytes, team->n_pes)
-                 : rs_check_ranges(t, job, dest, whole, source, nbytes, false);
-    struct rs_signature signature = {
-        RS_CALL_FCOLLECTMEM_ON_STREAM, RS_KIND_FCOLLECT, team->id, {nbytes, 0, 0}, 1};
-    if (rc == 0) rc = rs_stream_fcollect(team, &signature, dest, source, nbytes, stream);
     rs_team_put(team);
     return rc;
 }
@@ -237,7 +222,8 @@ ROCSHMEM_REDUCTIONS(REDUCING)
 void rocshmem_fcollectmem_on_stream(rocshmem_team_t team, void *dest, const void *source, size_t nbytes,
                                     void *stream)
 {
-    FRAME(FCOLLECTMEM_ON_STREAM, fcollect(t, team, dest, source, nbytes, stream));
+    FRAME(FCOLLECTMEM_ON_STREAM, blocks(t, RS_CALL_FCOLLECTMEM_ON_STREAM, RS_KIND_FCOLLECT, team, dest,
+                                        source, "nbytes", nbytes, stream));
 }
 
 void rocshmem_barrier_all_on_stream(void *stream)
@@ -264,7 +250,8 @@ void rocshmem_team_sync_on_stream(rocshmem_team_t team, void *stream)
 void rocshmem_alltoallmem_on_stream(rocshmem_team_t team, void *dest, const void *source, size_t bytes_per_pe,
                                     void *stream)
 {
-    FRAME(ALLTOALLMEM_ON_STREAM, alltoall(t, team, dest, source, bytes_per_pe, stream));
+    FRAME(ALLTOALLMEM_ON_STREAM, blocks(t, RS_CALL_ALLTOALLMEM_ON_STREAM, RS_KIND_ALLTOALL, team, dest,
+                                        source, "bytes_per_pe", bytes_per_pe, stream));
 }
 
 void rocshmem_broadcastmem_on_stream(rocshmem_team_t team, void *dest, const void *source, size_t nbytes,

@@ -350,7 +350,7 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
         .heap_nbytes = job->config.heap_nbytes,
         .layout_version = LAYOUT_VERSION,
         .max_teams = (uint32_t)job->config.max_teams,
-        .device = rs_device_offer(&job->config, job->data.nbytes > 0),
+        .device = rs_device_offer(&job->config, rs_static_data_wanted()),
     };
     rs_os_cpu_set(mine.cpus);
     struct hello *hellos = calloc((size_t)job->n_pes, sizeof *hellos);

@@ -10,6 +10,7 @@
 #include "layer.h"
 
 unsigned layer_generation;
+int layer_n_pes;
 static bool finalized;
 static pid_t joined_by; /* this process, not a fork()ed child of it; 0 before init */
 
@@ -21,7 +22,7 @@ static void leave_at_exit(int status, void *arg)
 }
 
 /* All that OpenSHMEM programs expect of a job and rocSHMEM programs do not: the host's memory, and the executable's
- * variables symmetric. The host is the only device of this version, so that there is nothing to choose. */
+ * variables symmetric, for which the runtime takes the host, whatever devices there are. */
 static void configure(void)
 {
     if (!rocshmemx_initialized() && rocshmemx_static_data(1) != 0) layer_raise("shmem_init");
@@ -33,6 +34,7 @@ static void joined(void)
     if (!joined_by) on_exit(leave_at_exit, NULL);
     joined_by = getpid();
     finalized = false;
+    layer_n_pes = rocshmem_n_pes();
 }
 
 LAYER(void, init, (void))
@@ -59,6 +61,7 @@ LAYER(void, query_thread, (int *provided))
 LAYER(void, finalize, (void))
 {
     if (finalized) return;
+    layer_n_pes = 0;
     rocshmem_finalize();
     finalized = true;
 }
@@ -80,19 +83,18 @@ LAYER(int, n_pes, (void))
 
 LAYER(int, pe_accessible, (int pe))
 {
-    return pe >= 0 && pe < rocshmem_n_pes();
+    return layer_has_pe(pe);
 }
 
 LAYER(int, addr_accessible, (const void *addr, int pe))
 {
-    if (pe < 0 || pe >= rocshmem_n_pes()) return 0;
+    if (!layer_has_pe(pe)) return 0;
     return rocshmem_ptr(addr, pe) || rocshmemx_allocation(addr, NULL, NULL);
 }
 
 LAYER(void *, ptr, (const void *dest, int pe))
 {
-    if (pe < 0 || pe >= rocshmem_n_pes()) return NULL;
-    return rocshmem_ptr(dest, pe);
+    return layer_has_pe(pe) ? rocshmem_ptr(dest, pe) : NULL;
 }
 
 LAYER(void, info_get_version, (int *major, int *minor))

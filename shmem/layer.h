@@ -99,5 +99,12 @@ void layer_fail(const char *function, const char *format, ...) __attribute__((co
 
 /* How many times this process has joined a job: what a cache of handles is valid for. */
 extern unsigned layer_generation __attribute__((visibility("hidden")));
+/* The number of PEs while this layer's job lives, else 0: then the runtime is asked. W: init and finalize of the layer. */
+extern int layer_n_pes __attribute__((visibility("hidden")));
+
+static inline bool layer_has_pe(int pe)
+{
+    return (unsigned)pe < (unsigned)layer_n_pes || (pe >= 0 && pe < rocshmem_n_pes());
+}
 
 #endif

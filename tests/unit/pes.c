@@ -151,6 +151,22 @@ struct rs_signature pes_call(const struct rs_team *team, enum rs_call call, enum
     return (struct rs_signature){(uint32_t)call, (uint32_t)kind, team->id, {a, b, c}, 0};
 }
 
+int pes_barrier(struct rs_team *team)
+{
+    struct rs_signature s = pes_call(team, RS_CALL_BARRIER, RS_KIND_BARRIER, 0, 0, 0);
+    return rs_collective_barrier(team, &s);
+}
+
+void pes_of_sizes(size_t heap_nbytes, int first, int last, void (*body)(struct rs_job *, void *), void *arg)
+{
+    for (int n = first; n <= last; n += n < 3 ? 1 : n < 5 ? 2 : 3) {
+        struct pes pes;
+        pes_create(&pes, n, 2, heap_nbytes);
+        pes_run(&pes, body, arg);
+        pes_destroy(&pes);
+    }
+}
+
 uint64_t pes_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);

@@ -27,6 +27,9 @@ void pes_create(struct pes *pes, int n, int max_teams, size_t heap_nbytes);
 void pes_destroy(struct pes *pes);
 /* body on a thread for each PE, attached to its job; returns when all have returned. */
 void pes_run(struct pes *pes, void (*body)(struct rs_job *job, void *arg), void *arg);
+/* pes_run with fresh PEs, in numbers from first to last: 1, 2, 3, 5, 8. */
+void pes_of_sizes(size_t heap_nbytes, int first, int last, void (*body)(struct rs_job *job, void *arg),
+                  void *arg);
 /* n plain threads with numbers; returns when all have returned. */
 void pes_threads(int n, void (*body)(int number, void *arg), void *arg);
 
@@ -38,6 +41,9 @@ static inline unsigned char *pes_at(const struct rs_job *job, size_t offset)
 /* A signature of a call on a team. */
 struct rs_signature pes_call(const struct rs_team *team, enum rs_call call, enum rs_kind kind, uint64_t a,
                              uint64_t b, uint64_t c);
+
+/* rs_collective_barrier with the signature of rocshmem_barrier. */
+int pes_barrier(struct rs_team *team);
 
 /* A small generator: equal seeds, equal numbers. */
 uint64_t pes_random(uint64_t *state);

@@ -20,21 +20,6 @@
 #define SOURCE 0
 #define DEST (HEAP / 2)
 
-static void with_pes(int first, int last, void (*body)(struct rs_job *, void *), void *arg)
-{
-    for (int n = first; n <= last; n += n < 3 ? 1 : n < 5 ? 2 : 3) {
-        struct pes pes;
-        pes_create(&pes, n, 2, HEAP);
-        pes_run(&pes, body, arg);
-        pes_destroy(&pes);
-    }
-}
-
-static int barrier(struct rs_team *team)
-{
-    struct rs_signature s = pes_call(team, RS_CALL_BARRIER, RS_KIND_BARRIER, 0, 0, 0);
-    return rs_collective_barrier(team, &s);
-}
 static int broadcast(struct rs_team *team, void *dest, const void *source, size_t n, int root)
 {
     struct rs_signature s = pes_call(team, RS_CALL_BROADCASTMEM, RS_KIND_BROADCAST, n, (uint64_t)root, 0);
@@ -87,16 +72,16 @@ static void barriers(struct rs_job *job, void *arg)
     for (uint64_t i = 1; i <= 300; i++) {
         uint64_t *mine = (uint64_t *)(void *)pes_at(job, SOURCE);
         *mine = i;
-        CHECK(barrier(job->world) == 0);
+        CHECK(pes_barrier(job->world) == 0);
         for (int pe = 0; pe < job->n_pes; pe++) CHECK(*(mine + job->routes[pe].shift / 8) == i);
-        CHECK(barrier(i % 2 ? job->shared : job->world) == 0);
+        CHECK(pes_barrier(i % 2 ? job->shared : job->world) == 0);
     }
 }
 
 static void a_barrier_shows_what_was_stored_before_it(void **state)
 {
     (void)state;
-    with_pes(1, 8, barriers, NULL);
+    pes_of_sizes(HEAP, 1, 8, barriers, NULL);
 }
 
 static void exchanges(struct rs_job *job, void *arg)
@@ -115,7 +100,7 @@ static void exchanges(struct rs_job *job, void *arg)
 static void an_exchange_gives_everyone_everything_in_order(void **state)
 {
     (void)state;
-    with_pes(1, 8, exchanges, NULL);
+    pes_of_sizes(HEAP, 1, 8, exchanges, NULL);
 }
 
 /* The root does not wait: the ring is what slows it down. Which PE is slow changes. */
@@ -136,7 +121,7 @@ static void many_broadcasts_in_a_row_do_not_overrun_the_ring(void **state)
 {
     (void)state;
     size_t sizes[] = {1, RS_INLINE_NBYTES, RS_INLINE_NBYTES + 1};
-    for (int i = 0; i < 3; i++) with_pes(1, 8, broadcasts_in_a_row, &sizes[i]);
+    for (int i = 0; i < 3; i++) pes_of_sizes(HEAP, 1, 8, broadcasts_in_a_row, &sizes[i]);
 }
 
 static void broadcasts_in_place(struct rs_job *job, void *arg)
@@ -154,7 +139,7 @@ static void broadcasts_in_place(struct rs_job *job, void *arg)
 static void a_broadcast_may_be_in_place_and_of_nothing(void **state)
 {
     (void)state;
-    with_pes(1, 8, broadcasts_in_place, NULL);
+    pes_of_sizes(HEAP, 1, 8, broadcasts_in_place, NULL);
 }
 
 static unsigned char block_byte(int from, int to, size_t k)
@@ -187,7 +172,7 @@ static void blocks_of_many_sizes(struct rs_job *job, void *arg)
 static void alltoall_and_fcollect_put_each_block_in_its_place(void **state)
 {
     (void)state;
-    with_pes(1, 8, blocks_of_many_sizes, NULL);
+    pes_of_sizes(HEAP, 1, 8, blocks_of_many_sizes, NULL);
 }
 
 static void strided_blocks(struct rs_job *job, void *arg)
@@ -209,14 +194,14 @@ static void strided_blocks(struct rs_job *job, void *arg)
             CHECK(dest[k] == (gap ? 99 : block_byte(from, 0, block + (element % n) * width + k % width)));
         }
         CHECK(dest[all * dst * width] == 99);
-        CHECK(barrier(job->world) == 0);
+        CHECK(pes_barrier(job->world) == 0);
     }
 }
 
 static void strided_alltoall_touches_the_elements_and_no_gap(void **state)
 {
     (void)state;
-    with_pes(1, 8, strided_blocks, NULL);
+    pes_of_sizes(HEAP, 1, 8, strided_blocks, NULL);
 }
 
 /* What PE pe brings in a round: none, few that fit a line, many, mixed. */
@@ -246,7 +231,7 @@ static void collects(struct rs_job *job, void *arg)
 static void collect_joins_pieces_of_any_size(void **state)
 {
     (void)state;
-    with_pes(1, 8, collects, NULL);
+    pes_of_sizes(HEAP, 1, 8, collects, NULL);
 }
 
 /* One PE has too little room, then one a bad source: all are told, nobody writes, and the next call works. */
@@ -281,7 +266,7 @@ static void collects_that_fail(struct rs_job *job, void *arg)
 static void a_collect_that_one_pe_cannot_do_is_an_error_on_all_that_names_it(void **state)
 {
     (void)state;
-    with_pes(1, 8, collects_that_fail, NULL);
+    pes_of_sizes(HEAP, 1, 8, collects_that_fail, NULL);
 }
 
 /* --- what is not as it should be --- */
@@ -297,7 +282,7 @@ static void one_calls_another(struct rs_job *job, void *arg)
     unsigned char mine[16] = {0}, *p = pes_at(job, DEST);
     int rc = 0; /* a PE that lags behind may hear of the mismatch before it comes to it */
     for (int i = 0; i < d->before && rc == 0; i++)
-        rc = i % 3 ? broadcast(job->world, p, mine, 8, i % job->n_pes) : barrier(job->world);
+        rc = i % 3 ? broadcast(job->world, p, mine, 8, i % job->n_pes) : pes_barrier(job->world);
     for (int i = 0; rc == 0; i++) { /* nobody gets further than the ring is long */
         CHECK(i < RS_RING);
         rc = job->my_pe == d->odd_pe ? broadcast(job->world, p, mine, 12, 1)
@@ -311,7 +296,7 @@ static void one_calls_another(struct rs_job *job, void *arg)
     char number[40];
     snprintf(number, sizeof number, "(collective #%d of the team)", d->before + 1);
     CHECK(strstr(text, number));
-    CHECK(barrier(job->world) == RS_E_MISMATCH); /* it stays broken */
+    CHECK(pes_barrier(job->world) == RS_E_MISMATCH); /* it stays broken */
     atomic_fetch_add(&d->n_found, 1);
 }
 
@@ -337,16 +322,16 @@ static void differ_in_a_later_team(struct rs_job *job, void *arg)
     for (int k = 0; k < 2; k++)
         CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, k, 1, 2, &teams[k]) == 0);
     for (int i = 0; i < 5; i++) {
-        if (teams[0]) CHECK(barrier(teams[0]) == 0);
+        if (teams[0]) CHECK(pes_barrier(teams[0]) == 0);
         if (teams[1]) CHECK(fcollect(teams[1], pes_at(job, DEST), pes_at(job, SOURCE), 4) == 0);
     }
     for (int k = 0; k < 2; k++)
         if (teams[k]) rs_team_destroy(teams[k]);
-    CHECK(barrier(job->world) == 0);
+    CHECK(pes_barrier(job->world) == 0);
     CHECK(rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, 0, 2, 2, &later) == 0);
     if (!later) return;
     CHECK(later->slot == 2 && later->sequence > 5);
-    CHECK(barrier(later) == 0);
+    CHECK(pes_barrier(later) == 0);
     CHECK(alltoall(later, pes_at(job, DEST), pes_at(job, SOURCE), job->my_pe ? 2 : 3) == RS_E_MISMATCH);
     CHECK(strstr(rs_error_slot()->text, "rocshmem_alltoallmem(team 4, 2 bytes)"));
     CHECK(strstr(rs_error_slot()->text, "rocshmem_alltoallmem(team 4, 3 bytes)"));
@@ -367,9 +352,9 @@ static void one_stays_away(struct rs_job *job, void *arg)
     (void)arg;
     if (job->my_pe == 1) return;
     job->config.timeout_ns = 30000000;
-    CHECK(barrier(job->world) == RS_E_TIMEOUT);
+    CHECK(pes_barrier(job->world) == RS_E_TIMEOUT);
     CHECK(strstr(rs_error_slot()->text, "rocshmem_barrier(team world) #1, waits for PE 1"));
-    CHECK(barrier(job->world) == RS_E_BROKEN);
+    CHECK(pes_barrier(job->world) == RS_E_BROKEN);
     CHECK(strstr(rs_error_slot()->text, "half done because it was out of time"));
 }
 
@@ -394,7 +379,7 @@ static void mixed_step(struct rs_job *job, struct rs_team *team, uint64_t what, 
     if (what >> 24 & 1 && (what >> 32) % 16 == (uint64_t)job->my_pe) rs_wait_sleep_ns(20000);
     switch (kind) {
     case 0:
-        CHECK(barrier(team) == 0);
+        CHECK(pes_barrier(team) == 0);
         return;
     case 1:
     case 2:

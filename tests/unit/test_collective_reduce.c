@@ -20,21 +20,6 @@
 #define SOURCE 0
 #define DEST (HEAP / 2)
 
-static void with_pes(int first, int last, void (*body)(struct rs_job *, void *), void *arg)
-{
-    for (int n = first; n <= last; n += n < 3 ? 1 : n < 5 ? 2 : 3) {
-        struct pes pes;
-        pes_create(&pes, n, 2, HEAP);
-        pes_run(&pes, body, arg);
-        pes_destroy(&pes);
-    }
-}
-
-static int barrier(struct rs_team *team)
-{
-    struct rs_signature s = pes_call(team, RS_CALL_BARRIER, RS_KIND_BARRIER, 0, 0, 0);
-    return rs_collective_barrier(team, &s);
-}
 static int reduce(struct rs_team *team, void *dest, const void *source, size_t n, enum rs_type type, int op)
 {
     struct rs_signature s = pes_call(team, RS_CALL_REDUCE, RS_KIND_REDUCE, n, (uint64_t)type, (uint64_t)op);
@@ -70,7 +55,7 @@ static int reduce_scatter(struct rs_team *team, void *dest, const void *source, 
             }                                                                                                \
             CHECK(memcmp(&a, &dest[k], VALUE_NBYTES(type, T)) == 0);                                         \
         }                                                                                                    \
-        CHECK(barrier(job->world) == 0);                                                                     \
+        CHECK(pes_barrier(job->world) == 0);                                                                 \
     }
 
 #define ARITHMETIC(name, T, ...)                                                                             \
@@ -118,7 +103,7 @@ static void reductions(struct rs_job *job, void *arg)
 static void every_type_and_operation_reduces_as_c_does(void **state)
 {
     (void)state;
-    with_pes(1, 8, reductions, NULL);
+    pes_of_sizes(HEAP, 1, 8, reductions, NULL);
 }
 
 static void large_reductions(struct rs_job *job, void *arg)
@@ -137,7 +122,7 @@ static void large_reductions(struct rs_job *job, void *arg)
 static void a_large_reduction_is_right_in_place_and_not(void **state)
 {
     (void)state;
-    with_pes(1, 8, large_reductions, NULL);
+    pes_of_sizes(HEAP, 1, 8, large_reductions, NULL);
 }
 
 /* Against reduce: to the bit. mode 0: apart, 1: into one's own block, 2: into the start of source, 3: now one
@@ -156,7 +141,7 @@ static void scattered(struct rs_job *job, void *arg)
         for (size_t k = 0; k < all; k++) source[k] = (double)(pes_random(&random) >> 20) / 3e7;
         CHECK(reduce(job->world, dest, source, all, RS_TYPE_double, ROCSHMEM_SUM) == 0);
         memcpy(whole, dest, all * sizeof *whole);
-        CHECK(barrier(job->world) == 0);
+        CHECK(pes_barrier(job->world) == 0);
         if (mode == 3) mode = 1 + me % 2;
         if (mode > 0) dest = mode == 1 ? source + me * n : source;
         double next = dest[n];
@@ -164,14 +149,14 @@ static void scattered(struct rs_job *job, void *arg)
         CHECK(memcmp(dest, whole + me * n, n * sizeof *dest) == 0);
         CHECK(memcmp(&dest[n], &next, sizeof next) == 0);
         free(whole);
-        CHECK(barrier(job->world) == 0);
+        CHECK(pes_barrier(job->world) == 0);
     }
 }
 
 static void reduce_scatter_gives_the_blocks_of_reduce_also_in_place(void **state)
 {
     (void)state;
-    with_pes(1, 8, scattered, NULL);
+    pes_of_sizes(HEAP, 1, 8, scattered, NULL);
 }
 
 static void signed_overflow_in_a_sum_wraps(void **state)

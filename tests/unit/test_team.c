@@ -18,12 +18,6 @@
 #define HEAP ((size_t)1 << 16)
 #define MAX_TEAMS 8
 
-static int barrier(struct rs_team *team)
-{
-    struct rs_signature s = pes_call(team, RS_CALL_BARRIER, RS_KIND_BARRIER, 0, 0, 0);
-    return rs_collective_barrier(team, &s);
-}
-
 static struct rs_team *split(struct rs_team *parent, int start, int stride, int size)
 {
     struct rs_team *team = NULL;
@@ -51,10 +45,10 @@ static void lives(struct rs_job *job, void *arg)
         if (!team) continue;
         CHECK(team->n_pes == size && team->my_pe == job->my_pe - start);
         for (int k = (int)(pes_random(&(uint64_t){random + (uint64_t)i}) % 5); k > 0; k--)
-            CHECK(barrier(team) == 0);
+            CHECK(pes_barrier(team) == 0);
         rs_team_destroy(team);
     }
-    CHECK(barrier(job->world) == 0);
+    CHECK(pes_barrier(job->world) == 0);
     CHECK(job->teams.n_live == 2);
 }
 
@@ -73,7 +67,7 @@ static void fill_up(struct rs_job *job, void *arg)
     for (int i = 0; i < MAX_TEAMS - 2; i++) CHECK((teams[i] = split(job->world, 0, 1, job->n_pes)) != NULL);
     int rc = rs_team_split(job->world, RS_CALL_TEAM_SPLIT_STRIDED, 0, 1, job->n_pes, &one_more);
     CHECK(rc == RS_E_LIMIT && strstr(rs_error_slot()->text, "ROCSHMEM_MAX_NUM_TEAMS"));
-    CHECK(barrier(teams[3]) == 0); /* the failure left everything usable */
+    CHECK(pes_barrier(teams[3]) == 0); /* the failure left everything usable */
     for (int i = 0; i < MAX_TEAMS - 2; i++) rs_team_destroy(teams[i]);
     for (int i = 0; i < MAX_TEAMS - 2; i++) CHECK((teams[i] = split(job->world, 0, 1, job->n_pes)) != NULL);
     for (int i = 0; i < MAX_TEAMS - 2; i++) rs_team_destroy(teams[i]);
@@ -142,15 +136,15 @@ static void grids(struct rs_job *job, void *arg)
         CHECK(y->n_pes == (n - column + width - 1) / width);
         for (int i = 0; i < x->n_pes; i++) CHECK(x->pes[i] == row * width + i);
         for (int i = 0; i < y->n_pes; i++) CHECK(y->pes[i] == column + i * width);
-        for (int i = 0; i < 20 + row; i++) CHECK(barrier(x) == 0);
-        for (int i = 0; i < 20 + column; i++) CHECK(barrier(y) == 0);
+        for (int i = 0; i < 20 + row; i++) CHECK(pes_barrier(x) == 0);
+        for (int i = 0; i < 20 + column; i++) CHECK(pes_barrier(y) == 0);
         rs_team_destroy(xrange % 2 ? x : y);
         rs_team_destroy(xrange % 2 ? y : x);
     }
     struct rs_team *x = NULL, *y = NULL;
     CHECK(rs_team_split_2d(job->world, RS_CALL_TEAM_SPLIT_2D, 0, &x, &y) == RS_E_ARG && !x && !y);
     CHECK(strstr(rs_error_slot()->text, "xrange 0"));
-    CHECK(barrier(job->world) == 0);
+    CHECK(pes_barrier(job->world) == 0);
     CHECK(job->teams.n_live == 2);
 }
 
@@ -172,14 +166,14 @@ static void grid_without_room(struct rs_job *job, void *arg)
     CHECK(!y && !x == (job->my_pe < 2));
     if (job->my_pe < 2) CHECK(strstr(rs_error_slot()->text, "PE 0 is in 8 teams already"));
     if (x) {
-        CHECK(barrier(x) == 0);
+        CHECK(pes_barrier(x) == 0);
         rs_team_destroy(x);
     }
-    CHECK(barrier(job->world) == 0);
+    CHECK(pes_barrier(job->world) == 0);
     if (alone) rs_team_destroy(alone);
     rs_team_destroy(teams[0]);
     CHECK(rs_team_split_2d(job->world, RS_CALL_TEAM_SPLIT_2D, 2, &x, &y) == 0);
-    CHECK(barrier(x) == 0 && barrier(y) == 0);
+    CHECK(pes_barrier(x) == 0 && pes_barrier(y) == 0);
     rs_team_destroy(x);
     rs_team_destroy(y);
     for (int i = 1; i < MAX_TEAMS - 3; i++) rs_team_destroy(teams[i]);
@@ -204,7 +198,7 @@ static void stream_lives(struct rs_job *job, void *arg)
             CHECK(job->device.ops->synchronize(&job->device, NULL) == 0);
             rs_team_destroy(team);
         }
-    CHECK(barrier(job->world) == 0);
+    CHECK(pes_barrier(job->world) == 0);
 }
 
 static void stream_barriers_of_later_teams_start_afresh(void **state)

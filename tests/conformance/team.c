@@ -391,6 +391,54 @@ static void alone_together(void)
     rocshmem_free(word);
 }
 
+/* Every set of up to 8 PEs with strides 1, 2 and 4; the members alone call. */
+static void active_sets(void)
+{
+    int64_t *all = symmetric(64 * sizeof *all), *mine = symmetric(sizeof *mine);
+    for (int start = 0; start < n_pes; start++)
+        for (int stride = 1; stride <= 4; stride *= 2)
+            for (int size = 1; start + stride * (size - 1) < n_pes; size++) {
+                rocshmem_team_t set, again;
+                int place = (me - start) / stride;
+                if (me < start || (me - start) % stride != 0 || place >= size) continue;
+                CHECK_EQ(rocshmemx_active_set(start, stride, size, &set), 0);
+                CHECK_EQ(rocshmemx_active_set(start, stride, size, &again), 0);
+                CHECK(set == again);
+                CHECK_EQ(rocshmem_team_n_pes(set), size);
+                CHECK_EQ(rocshmem_team_my_pe(set), place);
+                *mine = me;
+                CHECK_EQ(rocshmem_fcollectmem(set, all, mine, sizeof *mine), 0);
+                for (int i = 0; i < size; i++) CHECK_EQ(all[i], start + i * stride);
+                rocshmem_team_destroy(set); /* leaves it alone */
+                rocshmem_barrier(set);
+            }
+    rocshmem_barrier_all();
+    rocshmem_free(all);
+    rocshmem_free(mine);
+}
+
+static void bad_active_sets(void)
+{
+    rocshmem_team_t set;
+    const char *op = "rocshmemx_active_set";
+    EXPECT_STATUS(rocshmemx_active_set(-1, 1, 1, &set), ROCSHMEMX_E_ARG, op, "start -1");
+    EXPECT_STATUS(rocshmemx_active_set(0, 0, 1, &set), ROCSHMEMX_E_ARG, op, "stride 0");
+    EXPECT_STATUS(rocshmemx_active_set(0, 1, 0, &set), ROCSHMEMX_E_ARG, op, "size 0");
+    EXPECT_STATUS(rocshmemx_active_set(0, 1, n_pes + 1, &set), ROCSHMEMX_E_ARG, op, "leaves the job");
+    EXPECT_STATUS(rocshmemx_active_set(0, 1, n_pes, NULL), ROCSHMEMX_E_ARG, op, "team_out");
+    if (me > 0) EXPECT_STATUS(rocshmemx_active_set(0, 1, 1, &set), ROCSHMEMX_E_ARG, op, "only its members");
+}
+
+/* This program did not ask for symmetric static data, and can't any more. */
+static int no_symmetric_variable;
+static void static_data(void)
+{
+    EXPECT_STATUS(rocshmemx_static_data(1), ROCSHMEMX_E_STATE, "rocshmemx_static_data", "before init");
+    EXPECT_ERROR(rocshmem_int_p(&no_symmetric_variable, 1, me), ROCSHMEMX_E_ARG, "rocshmem_int_p", "dest",
+                 "static variable of the program");
+    CHECK_EQ(no_symmetric_variable, 0);
+}
+
 struct two_teams {
     rocshmem_team_t team[2];
     uint64_t *words;
@@ -439,6 +487,9 @@ static const struct test_case team_cases[] = {
     {"members_agree_on_the_handle", handles_agree, 0},
     {"disjoint_teams_split_and_meet_on_their_own", disjoint, NEEDS_2_PES},
     {"one_split_makes_disjoint_teams_of_different_ranges", alone_together, 0},
+    {"active_sets_are_teams_that_their_members_make", active_sets, 0},
+    {"a_wrong_active_set_names_the_argument", bad_active_sets, 0},
+    {"static_variables_are_refused_where_nobody_asked_for_them", static_data, 0},
     {"two_threads_meet_in_two_teams_at_the_same_time", two_threads, 0},
 };
 CHAPTER(team);

@@ -60,23 +60,88 @@ def test_a_hundred_jobs_after_each_other_leave_descriptors_mappings_and_threads_
     assert run_job(n, AGAIN, timeout=120).lines == ["constant"] * n
 
 
+def run_c(folder: Path, text: str, *libraries: str) -> subprocess.CompletedProcess[str]:
+    """Compile a program with the installed headers and libraries, run it as a job of one PE."""
+    source, program = folder / "program.c", folder / "program"
+    source.write_text(text)
+    prefix = Path(sys.modules["rocshmem4py"].__file__ or "").parent
+    command = ["cc", f"-I{prefix}/include", str(source), "-o", str(program), f"-L{prefix}/lib", *libraries]
+    subprocess.run([*command, f"-Wl,-rpath,{prefix}/lib"], check=True, timeout=60)
+    return subprocess.run([program], capture_output=True, text=True, timeout=20)
+
+
 def test_c_calls_before_init_end_the_program_with_a_message(calls: Path, tmp_path: Path) -> None:
-    source = tmp_path / "early.c"
-    source.write_text("""
+    done = run_c(
+        tmp_path,
+        """
 #include <rocshmem/rocshmemx.h>
 int main(void)
 {
     rocshmem_quiet();
     return 0;
 }
-""")
-    prefix = Path(sys.modules["rocshmem4py"].__file__ or "").parent
-    program = tmp_path / "early"
-    command = ["cc", f"-I{prefix}/include", str(source), "-o", str(program), f"-L{prefix}/lib", "-lrocshmem"]
-    subprocess.run([*command, f"-Wl,-rpath,{prefix}/lib"], check=True, timeout=60)
-    done = subprocess.run([program], capture_output=True, text=True, timeout=20)
+""",
+        "-lrocshmem",
+    )
     assert done.returncode == 1
     assert "rocshmem_quiet: called before rocshmem_init" in done.stderr, done.stderr
+
+
+def test_a_handler_may_change_an_error_and_hand_it_on(calls: Path, tmp_path: Path) -> None:
+    done = run_c(
+        tmp_path,
+        """
+#include <stdio.h>
+#include <rocshmem/rocshmemx.h>
+static void under_my_name(const rocshmemx_error_t *error, void *arg)
+{
+    rocshmemx_error_t mine = *error;
+    snprintf(mine.op, sizeof mine.op, "%s", (const char *)arg);
+    rocshmemx_default_error(&mine);
+}
+int main(void)
+{
+    rocshmemx_set_error_handler(under_my_name, "my_put");
+    rocshmem_init();
+    int *there = rocshmem_malloc(sizeof *there);
+    rocshmem_int_p(there, 1, 7);
+    return 0;
+}
+""",
+        "-lrocshmem",
+    )
+    assert done.returncode == 1
+    assert "PE 0: my_put: pe 7 is out of range" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("shmem_int_p(&number, 1, 7)", "shmem_int_p: pe 7 is out of range"),
+        ("shmem_clear_lock(&lock)", "shmem_clear_lock: lock"),
+        ("shmem_set_lock(&lock), shmem_set_lock(&lock)", "shmem_set_lock: lock"),
+        ("shmem_barrier(0, -1, 1, sync)", "shmem_barrier: logPE_stride -1"),
+        ("shmem_long_sum_to_all(&lock, &lock, -1, 0, 0, 1, work, sync)", "shmem_long_sum_to_all: nreduce -1"),
+        ("shmem_init()", "shmem_init: this process is PE 0 of a job already"),
+    ],
+)
+def test_openshmem_errors_have_openshmem_names(calls: Path, tmp_path: Path, call: str, words: str) -> None:
+    text = f"""
+#include <shmem.h>
+static int number;
+static long lock, sync[SHMEM_REDUCE_SYNC_SIZE], work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+int main(void)
+{{
+    (void)number, (void)lock, (void)sync, (void)work;
+    shmem_init();
+    {call};
+    return 0;
+}}
+"""
+    done = run_c(tmp_path, text, "-lshmem", "-lrocshmem")
+    assert done.returncode == 1
+    assert f"PE 0: {words}" in done.stderr, done.stderr
+    assert "PE 0: rocshmem" not in done.stderr
 
 
 JOIN = """

@@ -3,34 +3,52 @@
 #
 # Build, test and benchmark on a machine with a GPU, in one go, without the network: cmake, ninja and a C compiler are all
 # it needs. The tests run with 1, 2, 4 and 8 PEs, which share the GPUs there are; results go to $RESULTS (default
-# build/gpu-results): bench.jsonl, and a log of each step. The last line says how many steps failed.
+# build/gpu-results): bench.jsonl, and a log of each step. What a machine can't run is a line "skip NAME: why". The last
+# line says how many steps failed.
 #
 #   scripts/gpu.sh            everything
-#   scripts/gpu.sh test       without the benchmark
+#   scripts/gpu.sh test       without the benchmarks
 #   PES="1 2" scripts/gpu.sh  other numbers of PEs
+#   SECONDS_MAX=1800 ...      the time that all of it may take (default 530 s); what is left over then is skipped
 set -u
 cd "$(dirname "$0")/.." || exit 2
 what=${1:-all}
 pes=${PES:-1 2 4 8}
 build=build/gpu
 results=${RESULTS:-build/gpu-results}
+deadline=$(($(date +%s) + ${SECONDS_MAX:-530}))
 failed=0
+skipped=0
 mkdir -p "$results"
+
+skip() {
+    skipped=$((skipped + 1))
+    echo "skip $1: $2"
+}
 
 # step NAME SECONDS COMMAND...: the end of its output is shown, all of it is kept
 step() {
     name=$1
     limit=$2
     shift 2
+    begin=$(date +%s)
+    left=$((deadline - begin))
+    if [ $left -lt 10 ]; then
+        skip "$name" "no time is left (SECONDS_MAX)"
+        return 1
+    fi
+    [ "$limit" -lt "$left" ] || limit=$left
     timeout -k 5 "$limit" "$@" >"$results/$name.log" 2>&1
     status=$?
+    took=$(($(date +%s) - begin))
     if [ $status -eq 0 ]; then
-        echo "ok $name ($(grep -c '^ok' "$results/$name.log") cases)"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: status $status"
-        grep -v '^ok' "$results/$name.log" | tail -25
+        echo "ok $name ($(grep -c '^ok' "$results/$name.log") cases, $took s)"
+        return 0
     fi
+    failed=$((failed + 1))
+    echo "FAIL $name: status $status after $took s"
+    grep -v '^ok' "$results/$name.log" | tail -25
+    return 1
 }
 
 echo "== machine"
@@ -59,25 +77,47 @@ $build/bin/rocshmem-info | head -20
 export ROCSHMEM_DEVICE=${ROCSHMEM_DEVICE:-cuda} ROCSHMEM_TIMEOUT=60
 echo "== tests"
 for n in $pes; do
-    step test-$n 200 $run -n "$n" $build/bin/rocshmem-gpu-test
+    step test-$n 60 $run -n "$n" $build/bin/rocshmem-gpu-test
 done
-step test-ipc-2 200 env ROCSHMEM_HEAP_SHARING=ipc $run -n 2 $build/bin/rocshmem-gpu-test
+step test-ipc-2 60 env ROCSHMEM_HEAP_SHARING=ipc $run -n 2 $build/bin/rocshmem-gpu-test
 
-if [ $python = on ] && python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-    for n in $pes; do
-        step torch-$n 200 env PYTHONPATH="$PWD/python:$PWD/$build/lib" $run -n "$n" python3 tests/gpu/torch_gpu.py
-    done
+
+# The conformance suite. The blocks above 2 GiB need a heap of 3 GiB.
+for n in $pes; do
+    heap=256M
+    [ "$n" -gt 2 ] || heap=3G
+    step conformance-$n 120 env ROCSHMEM_HEAP_SIZE=$heap ROCSHMEM_SIGNAL_EXACT=1 $run -n "$n" $build/bin/rocshmem-conformance
+    grep '^skip' "$results/conformance-$n.log" 2>/dev/null
+done
+
+torch=off
+if [ $python = off ]; then
+    skip torch "the extension was not built"
+elif ! python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+    skip torch "no torch with CUDA"
 else
-    echo "skip torch: no extension, or no torch with CUDA"
+    torch=on
+    for n in $pes; do
+        step torch-$n 60 env PYTHONPATH="$PWD/python:$PWD/$build/lib" $run -n "$n" python3 tests/gpu/torch_gpu.py
+    done
+fi
+
+# What the library asks of the driver (is this memory pageable?) may fail by right: the errors of calls are its business.
+sanitizer=$(PATH=$PATH:$(echo /usr/local/cuda*/bin | tr ' ' ':') command -v compute-sanitizer)
+if [ -n "$sanitizer" ]; then
+    step memcheck-2 120 $run -n 2 "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 9 \
+        $build/bin/rocshmem-gpu-test
+else
+    skip memcheck "no compute-sanitizer on PATH or in /usr/local/cuda*/bin"
 fi
 
 if [ "$what" = all ]; then
     echo "== benchmark (median of many, all PEs at once)"
     : >"$results/bench.jsonl"
     for n in $pes; do
-        step bench-$n 120 env ROCSHMEM_HEAP_SIZE=2G $run -n "$n" $build/bin/rocshmem-gpu-bench
+        step bench-$n 60 env ROCSHMEM_HEAP_SIZE=2G $run -n "$n" $build/bin/rocshmem-gpu-bench
         grep '^{' "$results/bench-$n.log" | tee -a "$results/bench.jsonl"
     done
 fi
-echo "== $failed steps failed; results in $results"
+echo "== $failed steps failed, $skipped skipped; results in $results"
 [ $failed -eq 0 ]

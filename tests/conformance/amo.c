@@ -13,7 +13,7 @@ static char *arena;        /* symmetric, zeroed before each type */
 /* The owner of the words is every PE in turn, the caller is PE 0 (the others' turn is in the contended
  * cases). */
 #define BEGIN_                                                                                               \
-    memset(arena, 0, 64);                                                                                    \
+    fill_byte(arena, 64, 0);                                                                                 \
     rocshmem_barrier_all();                                                                                  \
     for (int pe = 0; me == 0 && pe < n_pes; pe++) {
 #define END_                                                                                                 \
@@ -218,7 +218,7 @@ static void nbi(void)
 /* Every PE draws numbers from one counter: each number comes once. */
 static void nbi_tickets(void)
 {
-    enum { DRAWS = 200 };
+    enum { DRAWS = 50 };
     long *counter = symmetric(64), *seen = symmetric((size_t)n_pes * DRAWS * sizeof *seen), ticket[DRAWS];
     for (int i = 0; i < DRAWS; i++) rocshmem_long_atomic_fetch_inc_nbi(&ticket[i], counter, 0);
     rocshmem_quiet();
@@ -229,7 +229,7 @@ static void nbi_tickets(void)
             rocshmem_long_atomic_inc(&seen[ticket[i]], 0);
     }
     rocshmem_barrier_all();
-    for (int i = 0; me == 0 && i < n_pes * DRAWS; i++) CHECK_EQ(seen[i], 1);
+    for (int i = 0; me == 0 && i < n_pes * DRAWS; i++) CHECK_EQ(GET(&seen[i]), 1);
     rocshmem_barrier_all();
     rocshmem_free(counter);
     rocshmem_free(seen);
@@ -237,7 +237,7 @@ static void nbi_tickets(void)
 
 /* ---- all PEs on one word ---- */
 
-enum { ROUNDS = 400 };
+#define ROUNDS times(400)
 
 /* On the words of PE 0 of the type: add, inc, fetch_add, fetch_inc and compare_swap by all, each exactly
  * counted. */
@@ -246,7 +246,7 @@ enum { ROUNDS = 400 };
     {                                                                                                        \
         T *word = (T *)(void *)arena, seen = 0;                                                              \
         int pe = n_pes - 1;                                                                                  \
-        memset(arena, 0, 128);                                                                               \
+        fill_byte(arena, 128, 0);                                                                            \
         rocshmem_barrier_all();                                                                              \
         for (int i = 0; i < ROUNDS; i++) {                                                                   \
             rocshmem_##name##_atomic_add(word, (T)3, pe);                                                    \
@@ -261,11 +261,11 @@ enum { ROUNDS = 400 };
         }                                                                                                    \
         rocshmem_barrier_all();                                                                              \
         if (me == pe) {                                                                                      \
-            IS(name, word[0], (T)(3 * ROUNDS * n_pes));                                                      \
-            IS(name, word[1], (T)(ROUNDS * n_pes));                                                          \
-            IS(name, word[2], (T)(2 * ROUNDS * n_pes));                                                      \
-            IS(name, word[3], (T)(ROUNDS * n_pes));                                                          \
-            IS(name, word[4], (T)(ROUNDS * n_pes));                                                          \
+            IS(name, GET(&word[0]), (T)(3 * ROUNDS * n_pes));                                                \
+            IS(name, GET(&word[1]), (T)(ROUNDS * n_pes));                                                    \
+            IS(name, GET(&word[2]), (T)(2 * ROUNDS * n_pes));                                                \
+            IS(name, GET(&word[3]), (T)(ROUNDS * n_pes));                                                    \
+            IS(name, GET(&word[4]), (T)(ROUNDS * n_pes));                                                    \
         }                                                                                                    \
         rocshmem_barrier_all();                                                                              \
     }
@@ -278,7 +278,7 @@ ROCSHMEM_INTEGER_TYPES(DEFINE, )
     {                                                                                                        \
         T *word = (T *)(void *)arena, mine = (T)((T)1 << me);                                                \
         int pe = 0;                                                                                          \
-        memset(arena, 0, 128);                                                                               \
+        fill_byte(arena, 128, 0);                                                                            \
         rocshmem_barrier_all();                                                                              \
         for (int i = 0; i < ROUNDS; i++) {                                                                   \
             IS(name, (T)(rocshmem_##name##_atomic_fetch_or(word, mine, pe) & mine), (T)0);                   \
@@ -291,7 +291,7 @@ ROCSHMEM_INTEGER_TYPES(DEFINE, )
         }                                                                                                    \
         rocshmem_##name##_atomic_xor(word, mine, pe);                                                        \
         rocshmem_barrier_all();                                                                              \
-        if (me == pe) IS(name, word[0], (T)(((uint64_t)1 << n_pes) - 1));                                    \
+        if (me == pe) IS(name, GET(&word[0]), (T)(((uint64_t)1 << n_pes) - 1));                              \
         rocshmem_barrier_all();                                                                              \
     }
 ROCSHMEM_BITWISE_TYPES(DEFINE, )
@@ -303,12 +303,12 @@ ROCSHMEM_BITWISE_TYPES(DEFINE, )
     {                                                                                                        \
         T *word = (T *)(void *)arena, mine = (T)(me + 1), sum = 0;                                           \
         int pe = 0;                                                                                          \
-        memset(arena, 0, 256);                                                                               \
+        fill_byte(arena, 256, 0);                                                                            \
         rocshmem_barrier_all();                                                                              \
         for (int i = 0; i < ROUNDS; i++) mine = rocshmem_##name##_atomic_swap(word, mine, pe);               \
         rocshmem_##name##_atomic_set(word + 1 + me, mine, pe);                                               \
         rocshmem_barrier_all();                                                                              \
-        for (int i = 0; i <= n_pes; i++) sum = (T)(sum + word[i]);                                           \
+        for (int i = 0; i <= n_pes; i++) sum = (T)(sum + GET(&word[i]));                                     \
         if (me == pe) IS(name, sum, (T)(n_pes * (n_pes + 1) / 2));                                           \
         rocshmem_barrier_all();                                                                              \
     }
@@ -342,7 +342,7 @@ static void tokens(void)
 static void add_one(void *arg, int i)
 {
     (void)i;
-    for (int k = 0; k < 1000; k++) rocshmem_uint32_atomic_inc(arg, right());
+    for (int k = 0; k < times(1000); k++) rocshmem_uint32_atomic_inc(arg, right());
 }
 
 static void threads(void)
@@ -350,7 +350,7 @@ static void threads(void)
     uint32_t *word = symmetric(64);
     run_threads(4, add_one, word);
     rocshmem_barrier_all();
-    CHECK_EQ(*word, 4000);
+    CHECK_EQ(GET(word), 4 * times(1000));
     rocshmem_free(word);
 }
 
@@ -361,7 +361,7 @@ static void mixed(void)
     void *stream = NULL;
     CHECK_EQ(rocshmemx_stream_create(&stream), 0);
     rocshmem_barrier_all();
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < times(300); i++) {
         rocshmem_putmem_signal_on_stream(word + 1 + me % 7, &own, 0, word, 1, ROCSHMEM_SIGNAL_ADD, 0, stream);
         rocshmem_uint64_atomic_fetch_add(word, 1, 0);
         rocshmem_putmem_signal(word + 1 + me % 7, &own, 0, word, 1, ROCSHMEM_SIGNAL_ADD, 0);
@@ -371,7 +371,7 @@ static void mixed(void)
     }
     CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);
     rocshmem_barrier_all();
-    if (me == 0) CHECK_EQ(*word, 1200 * n_pes);
+    if (me == 0) CHECK_EQ(GET(word), 4 * times(300) * n_pes);
     CHECK_EQ(rocshmemx_stream_destroy(stream), 0);
     rocshmem_free(word);
 }
@@ -383,7 +383,8 @@ static void float_bits(void)
     rocshmem_float_atomic_set(f, -0.0f, right());
     rocshmem_double_atomic_set(d, NAN, right());
     rocshmem_barrier_all();
-    CHECK(signbit(*f) && *f == 0.0f);
+    float zero = GET(f);
+    CHECK(signbit(zero) && zero == 0.0f);
     CHECK(isnan(rocshmem_double_atomic_swap(d, 0.1, me)));
     CHECK(rocshmem_double_atomic_fetch(d, me) == 0.1);
     rocshmem_barrier_all();

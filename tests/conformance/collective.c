@@ -127,46 +127,53 @@ static bool all_are(bool right, const char *what, size_t count)
 
 /* Small and large; every form of T against the model, with one element of guard behind dest. */
 #define DEFINE(name, T, ...)                                                                                 \
-    static void typed_##name(rocshmem_team_t team, void *to, void *from)                                     \
+    static void typed_##name(rocshmem_team_t team, void *to, void *from, void *here)                         \
     {                                                                                                        \
         static const size_t counts[] = {0, 1, 2, 5, 301};                                                    \
-        T *dest = to, *source = from;                                                                        \
+        T *dest = to, *source = from, *got = here; /* in ordinary memory, as large as dest and source */     \
         size_t n = (size_t)rocshmem_team_n_pes(team), mine = (size_t)rocshmem_team_my_pe(team);              \
         for (size_t c = 0; c < 5; c++) {                                                                     \
             size_t count = counts[c], all = n * count, root = c % n, at = 0;                                 \
             bool right = true;                                                                               \
-            for (size_t i = 0; i < 2 * all + n; i++) source[i] = VALUE(T, mine, i);                          \
+            for (size_t i = 0; i < 2 * all + n; i++) got[i] = VALUE(T, mine, i);                             \
+            heap_write(source, got, (2 * all + n) * sizeof(T));                                              \
             T guard = VALUE(T, 99, 99);                                                                      \
-            dest[count] = guard;                                                                             \
+            SET(&dest[count], guard);                                                                        \
             CHECK_EQ(rocshmem_##name##_broadcast(team, dest, source, count, (int)root), 0);                  \
-            for (size_t i = 0; i < count; i++) right &= dest[i] == VALUE(T, root, i);                        \
-            all_are(right &&dest[count] == guard, #name "_broadcast", count);                                \
+            heap_read(got, dest, (count + 1) * sizeof(T));                                                   \
+            for (size_t i = 0; i < count; i++) right &= got[i] == VALUE(T, root, i);                         \
+            all_are(right &&got[count] == guard, #name "_broadcast", count);                                 \
             rocshmem_barrier(team);                                                                          \
-            dest[all] = guard;                                                                               \
+            SET(&dest[all], guard);                                                                          \
             CHECK_EQ(rocshmem_##name##_fcollect(team, dest, source, count), 0);                              \
-            for (size_t i = 0; i < all; i++) right &= dest[i] == VALUE(T, i / count, i % count);             \
-            all_are(right &&dest[all] == guard, #name "_fcollect", count);                                   \
+            heap_read(got, dest, (all + 1) * sizeof(T));                                                     \
+            for (size_t i = 0; i < all; i++) right &= got[i] == VALUE(T, i / count, i % count);              \
+            all_are(right &&got[all] == guard, #name "_fcollect", count);                                    \
             rocshmem_barrier(team);                                                                          \
-            dest[all] = guard;                                                                               \
+            SET(&dest[all], guard);                                                                          \
             CHECK_EQ(rocshmem_##name##_alltoall(team, dest, source, count), 0);                              \
+            heap_read(got, dest, (all + 1) * sizeof(T));                                                     \
             for (size_t i = 0; i < all; i++)                                                                 \
-                right &= dest[i] == VALUE(T, i / count, mine * count + i % count);                           \
-            all_are(right &&dest[all] == guard, #name "_alltoall", count);                                   \
+                right &= got[i] == VALUE(T, i / count, mine * count + i % count);                            \
+            all_are(right &&got[all] == guard, #name "_alltoall", count);                                    \
             rocshmem_barrier(team);                                                                          \
-            for (size_t i = 0; i < 3 * all; i++) dest[i] = guard;                                            \
+            for (size_t i = 0; i < 3 * all; i++) got[i] = guard;                                             \
+            heap_write(dest, got, 3 * all * sizeof(T));                                                      \
             CHECK_EQ(rocshmem_##name##_alltoalls(team, dest, source, 3, 2, count), 0);                       \
+            heap_read(got, dest, 3 * all * sizeof(T));                                                       \
             for (size_t i = 0; i < 3 * all; i++)                                                             \
-                right &= dest[i] ==                                                                          \
-                         (i % 3 ? guard : VALUE(T, i / 3 / count, 2 * (mine * count + i / 3 % count)));      \
+                right &=                                                                                     \
+                    got[i] == (i % 3 ? guard : VALUE(T, i / 3 / count, 2 * (mine * count + i / 3 % count))); \
             all_are(right, #name "_alltoalls", count);                                                       \
             rocshmem_barrier(team);                                                                          \
             for (size_t pe = 0; pe < n; pe++) at += pe % 2 ? count : pe;                                     \
-            dest[at] = guard;                                                                                \
+            SET(&dest[at], guard);                                                                           \
             CHECK_EQ(rocshmem_##name##_collect(team, dest, source, mine % 2 ? count : mine), 0);             \
-            right &= dest[at] == guard;                                                                      \
+            heap_read(got, dest, (at + 1) * sizeof(T));                                                      \
+            right &= got[at] == guard;                                                                       \
             at = 0;                                                                                          \
             for (size_t pe = 0; pe < n; pe++)                                                                \
-                for (size_t i = 0; i < (pe % 2 ? count : pe); i++) right &= dest[at++] == VALUE(T, pe, i);   \
+                for (size_t i = 0; i < (pe % 2 ? count : pe); i++) right &= got[at++] == VALUE(T, pe, i);    \
             all_are(right, #name "_collect", count);                                                         \
             rocshmem_barrier(team);                                                                          \
         }                                                                                                    \
@@ -177,13 +184,14 @@ ROCSHMEM_RMA_TYPES(DEFINE, )
 static void typed(void)
 {
     size_t room = ((size_t)n_pes * 301 * 3 + 20) * sizeof(long double);
-    unsigned char *dest = symmetric(room), *source = symmetric(room);
+    unsigned char *dest = symmetric(room), *source = symmetric(room), *here = ordinary(room);
     struct teams teams = make_teams();
     for (int t = 0; t < teams.n; t++) {
-#define CALL(name, T, ...) typed_##name(teams.team[t], dest, source);
+#define CALL(name, T, ...) typed_##name(teams.team[t], dest, source, here);
         ROCSHMEM_RMA_TYPES(CALL, )
 #undef CALL
     }
+    free(here);
     free_teams(&teams);
     rocshmem_free(dest);
     rocshmem_free(source);
@@ -254,15 +262,19 @@ static void collect_wrong_on_one(void)
 static void interleaved(void)
 {
     enum { N = 100 };
-    unsigned char *p = symmetric((size_t)n_pes * N * 3);
-    for (size_t i = 0; i < (size_t)n_pes * N; i++) p[3 * i] = (unsigned char)(i + (size_t)me * 7);
+    size_t nbytes = (size_t)n_pes * N * 3;
+    unsigned char *p = symmetric(nbytes), *here = copy_of(p, nbytes);
+    for (size_t i = 0; i < (size_t)n_pes * N; i++) here[3 * i] = (unsigned char)(i + (size_t)me * 7);
+    heap_write(p, here, nbytes);
     CHECK_EQ(rocshmem_alltoallsmem(ROCSHMEM_TEAM_WORLD, p + 1, p, 3, 3, N), 0);
     bool right = true;
+    heap_read(here, p, nbytes);
     for (size_t i = 0; i < (size_t)n_pes * N; i++) {
         size_t from = (size_t)me * N + i % N; /* its place on the sender */
-        right &= p[3 * i + 1] == (unsigned char)(from + i / N * 7) && p[3 * i + 2] == 0;
+        right &= here[3 * i + 1] == (unsigned char)(from + i / N * 7) && here[3 * i + 2] == 0;
     }
     all_are(right, "alltoallsmem", N);
+    free(here);
     rocshmem_barrier_all();
     rocshmem_free(p);
 }
@@ -300,11 +312,11 @@ static void alltoalls_wrong(void)
 /* No barrier between the calls, two sets of buffers in turn: a later call never disturbs an earlier one. */
 static void back_to_back(void)
 {
-    enum { N = 300, BLOCK = 100 };
+    enum { BLOCK = 100 };
     size_t room = (size_t)n_pes * BLOCK;
     unsigned char *dest = symmetric(room * 6), *source = symmetric(room * 2);
     uint64_t state = (uint64_t)me;
-    for (uint64_t i = 0; i < N; i++) {
+    for (uint64_t i = 0; i < (uint64_t)times(300); i++) {
         unsigned char *all = dest + (i & 1) * room, *cast = all + 2 * room, *gather = all + 4 * room;
         unsigned char *out = source + (i & 1) * room;
         int root = (int)(i % (uint64_t)n_pes);
@@ -328,13 +340,13 @@ static void back_to_back(void)
  * caller's again. */
 static void source_reuse(void)
 {
-    enum { N = 200 };
+    const uint64_t n = (uint64_t)times(200);
     uint64_t *dest = symmetric(sizeof(uint64_t) * (size_t)n_pes), *source = symmetric(64);
-    for (uint64_t i = 1; i <= N; i++) {
-        *source = i * 100 + (uint64_t)me;
+    for (uint64_t i = 1; i <= n; i++) {
+        SET(source, i * 100 + (uint64_t)me);
         CHECK_EQ(rocshmem_fcollectmem(ROCSHMEM_TEAM_WORLD, dest, source, sizeof *source), 0);
-        *source = 0;
-        for (int pe = 0; pe < n_pes; pe++) CHECK_EQ(dest[pe], i * 100 + (uint64_t)pe);
+        SET(source, 0);
+        for (int pe = 0; pe < n_pes; pe++) CHECK_EQ(GET(&dest[pe]), i * 100 + (uint64_t)pe);
         rocshmem_sync_all(); /* dest is about to be written again */
     }
     rocshmem_free(dest);
@@ -410,7 +422,7 @@ static void collectives_of_team(void *arg, int i)
 {
     struct two_teams *two = arg;
     uint64_t state = (uint64_t)(me * 2 + i);
-    for (uint64_t k = 0; k < 300; k++) {
+    for (uint64_t k = 0; k < (uint64_t)times(300); k++) {
         fill(two->source[i], 256, k * 100 + (uint64_t)(me * 2 + i));
         dawdle(&state);
         CHECK_EQ(rocshmem_fcollectmem(two->team[i], two->dest[i], two->source[i], 256), 0);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 int me, n_pes;
+bool on_host;
 
 static const struct chapter *const chapters[] = {
     &info_chapter,   &memory_chapter,       &rma_chapter,     &amo_chapter,  &signal_chapter,
@@ -110,36 +111,85 @@ void expect_status(const char *file, int line, const char *call, int got, int st
 
 /* ---- data ---- */
 
+static bool is_remote(const void *p)
+{
+    return !on_host && rocshmemx_allocation(p, NULL, NULL) == 1;
+}
+
+/* A word of 8 bytes is one load or store. */
+void heap_read(void *to, const void *from, size_t nbytes)
+{
+    if (is_remote(from))
+        rocshmem_getmem(to, from, nbytes, me);
+    else if (nbytes == 8 && (uintptr_t)from % 8 == 0)
+        memcpy(to, &(uint64_t){__atomic_load_n((const uint64_t *)from, __ATOMIC_ACQUIRE)}, 8);
+    else if (nbytes)
+        memcpy(to, from, nbytes);
+}
+
+void heap_write(void *to, const void *from, size_t nbytes)
+{
+    uint64_t word;
+    if (is_remote(to)) {
+        rocshmem_putmem(to, from, nbytes, me);
+    } else if (nbytes == 8 && (uintptr_t)to % 8 == 0) {
+        memcpy(&word, from, 8);
+        __atomic_store_n((uint64_t *)to, word, __ATOMIC_RELEASE);
+    } else if (nbytes) {
+        memcpy(to, from, nbytes);
+    }
+}
+
+void *copy_of(const void *from, size_t nbytes)
+{
+    void *copy = ordinary(nbytes);
+    heap_read(copy, from, nbytes);
+    return copy;
+}
+
 void fill(void *p, size_t nbytes, uint64_t seed)
 {
-    unsigned char *bytes = p;
+    bool remote = is_remote(p);
+    unsigned char *bytes = remote ? ordinary(nbytes) : p;
     for (size_t i = 0; i < nbytes; i++) bytes[i] = pattern_byte(seed, i);
+    if (!remote) return;
+    heap_write(p, bytes, nbytes);
+    free(bytes);
 }
 
 void fill_byte(void *p, size_t nbytes, int byte)
 {
-    if (nbytes) memset(p, byte, nbytes);
+    bool remote = is_remote(p);
+    unsigned char *bytes = remote ? ordinary(nbytes) : p;
+    if (nbytes) memset(bytes, byte, nbytes);
+    if (!remote) return;
+    heap_write(p, bytes, nbytes);
+    free(bytes);
 }
 
 void check_filled(const char *file, int line, const char *what, const void *p, size_t nbytes, uint64_t seed)
 {
-    const unsigned char *bytes = p;
+    void *copy = is_remote(p) ? copy_of(p, nbytes) : NULL;
+    const unsigned char *bytes = copy ? copy : p;
     for (size_t i = 0; i < nbytes; i++) {
         unsigned char want = pattern_byte(seed, i);
         if (bytes[i] == want) continue;
         fail_at(file, line, "%s: byte %zu of %zu is 0x%02x, not 0x%02x", what, i, nbytes, bytes[i], want);
-        return;
+        break;
     }
+    free(copy);
 }
 
 void check_bytes(const char *file, int line, const char *what, const void *p, size_t nbytes, int byte)
 {
-    const unsigned char *bytes = p;
+    void *copy = is_remote(p) ? copy_of(p, nbytes) : NULL;
+    const unsigned char *bytes = copy ? copy : p;
     for (size_t i = 0; i < nbytes; i++) {
         if (bytes[i] == byte) continue;
         fail_at(file, line, "%s: byte %zu of %zu is 0x%02x, not 0x%02x", what, i, nbytes, bytes[i], byte);
-        return;
+        break;
     }
+    free(copy);
 }
 
 void *ordinary(size_t nbytes)
@@ -213,6 +263,7 @@ static const char *unmet(unsigned needs)
     if ((needs & NEEDS_2_PES) && n_pes < 2) return "needs 2 PEs";
     if ((needs & NEEDS_3_PES) && n_pes < 3) return "needs 3 PEs";
     if ((needs & NEEDS_BIG_HEAP) && nbytes < (size_t)3 << 30) return "needs ROCSHMEM_HEAP_SIZE=3G";
+    if ((needs & NEEDS_HOST) && !on_host) return "it is about memory of the host, and the heap is a GPU's";
     return NULL;
 }
 
@@ -232,11 +283,10 @@ static int run_case(const struct test_case *test, int *counts)
              largest_after, largest_before);
     rocshmemx_error_t error;
     if (rocshmemx_take_error(&error)) FAIL("left an error in the slot: %s: %s", error.op, error.text);
-    counts[me] = atomic_load(&failures);
-    if (me != 0) rocshmem_int_put(&counts[me], &counts[me], 1, 0);
+    int mine = atomic_load(&failures), sum = 0;
+    rocshmem_int_put(&counts[me], &mine, 1, 0);
     rocshmem_barrier_all();
-    int sum = 0;
-    for (int pe = 0; pe < n_pes && me == 0; pe++) sum += counts[pe];
+    for (int pe = 0; pe < n_pes && me == 0; pe++) sum += GET(&counts[pe]);
     rocshmem_barrier_all(); /* PE 0 has read them */
     return sum + atomic_load(&failures);
 }
@@ -260,6 +310,7 @@ int main(int argc, char **argv)
     if (!rocshmemx_initialized()) return 2;
     me = rocshmem_my_pe();
     n_pes = rocshmem_n_pes();
+    on_host = strcmp(rocshmemx_device_name(), "host") == 0;
     int *counts = symmetric(sizeof(int) * (size_t)n_pes);
     for (size_t c = 0; c < sizeof chapters / sizeof chapters[0]; c++)
         for (size_t i = 0; i < chapters[c]->n; i++) {

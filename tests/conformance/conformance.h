@@ -28,6 +28,7 @@ enum needs {
     NEEDS_2_PES = 1,
     NEEDS_3_PES = 2,
     NEEDS_BIG_HEAP = 4, /* 3 GiB: ROCSHMEM_HEAP_SIZE=3G, and memory for what is touched */
+    NEEDS_HOST = 8,     /* it is about a heap in the memory of the host */
 };
 
 struct test_case {
@@ -49,6 +50,14 @@ extern const struct chapter info_chapter, memory_chapter, rma_chapter, amo_chapt
     stream_order_chapter, strided_chapter, wait_chapter;
 
 extern int me, n_pes; /* set before any case runs */
+extern bool on_host;  /* the heap is in the memory of the host, not of a GPU */
+
+/* How often something is done that should be done n times: less on a GPU, where a call takes as many
+ * microseconds as it takes nanoseconds on the host. */
+static inline int times(int n)
+{
+    return on_host || n < 100 ? n : n / 10;
+}
 
 /* ---- checks ---- */
 
@@ -123,6 +132,23 @@ static inline size_t random_below(uint64_t *state, size_t n)
 {
     return (size_t)(next_random(state) % n);
 }
+
+/* The CPU may not touch a GPU's memory, so nobody but these, fill and the checks looks at symmetric memory.
+ * GET is a load, SET a store; copy_of all of it, to be freed. */
+void heap_read(void *to, const void *from, size_t nbytes);
+void heap_write(void *to, const void *from, size_t nbytes);
+void *copy_of(const void *from, size_t nbytes);
+#define GET(p)                                                                                               \
+    __extension__({                                                                                          \
+        __typeof__(*(p)) value_;                                                                             \
+        heap_read((void *)&value_, p, sizeof value_);                                                        \
+        value_;                                                                                              \
+    })
+#define SET(p, value)                                                                                        \
+    do {                                                                                                     \
+        __typeof__(*(p)) value_ = (value);                                                                   \
+        heap_write(p, &value_, sizeof value_);                                                               \
+    } while (0)
 
 /* Symmetric memory, zeroed; ends the program with a message when there is none. */
 void *symmetric(size_t nbytes);

@@ -51,7 +51,7 @@ static void destroy_completes(void)
         rocshmem_ctx_putmem_nbi(ctx, word, &i, sizeof i, right());
         rocshmem_ctx_destroy(ctx);
         rocshmem_sync_all();
-        CHECK_EQ(*word, i);
+        CHECK_EQ(GET(word), i);
         rocshmem_sync_all();
     }
     rocshmem_free(word);
@@ -75,7 +75,7 @@ static void team_numbers(void)
     rocshmem_ctx_uint64_atomic_set(ctx, &word[3], value, next);
     rocshmem_ctx_quiet(ctx);
     rocshmem_barrier(team);
-    for (int i = 0; i < 4; i++) CHECK_EQ(word[i], previous + 1);
+    for (int i = 0; i < 4; i++) CHECK_EQ(GET(&word[i]), previous + 1);
     rocshmem_ctx_getmem(ctx, &value, &word[0], sizeof value, next);
     CHECK_EQ(value, me + 1);
     CHECK_EQ(rocshmem_ctx_uint64_atomic_fetch(ctx, &word[2], next), me + 1);
@@ -157,7 +157,7 @@ static void private_to_a_thread(void)
     rocshmem_ctx_uint64_atomic_inc(p.ctx, p.word, right());
     rocshmem_ctx_quiet(p.ctx);
     rocshmem_barrier_all();
-    CHECK_EQ(*p.word, 1);
+    CHECK_EQ(GET(p.word), 1);
     rocshmem_ctx_destroy(p.ctx);
     rocshmem_free(p.word);
 }
@@ -191,14 +191,14 @@ static void many(void)
     for (int i = 0; i < MANY; i++) rocshmem_ctx_uint64_atomic_inc(ctx[i], word, right());
     for (int i = 0; i < MANY; i++) rocshmem_ctx_destroy(ctx[(i * 7) % MANY]);
     rocshmem_barrier_all();
-    CHECK_EQ(*word, MANY);
+    CHECK_EQ(GET(word), MANY);
     free(ctx);
     rocshmem_free(word);
 }
 
 static void create_and_use(void *arg, int i)
 {
-    for (int k = 0; k < 300; k++) {
+    for (int k = 0; k < times(300); k++) {
         rocshmem_ctx_t ctx;
         CHECK_EQ(rocshmem_ctx_create(ROCSHMEM_CTX_SERIALIZED, &ctx), 0);
         rocshmem_ctx_uint64_atomic_inc(ctx, (uint64_t *)arg + i, right());
@@ -211,7 +211,7 @@ static void threads(void)
     uint64_t *words = symmetric(64);
     run_threads(4, create_and_use, words);
     rocshmem_barrier_all();
-    for (int i = 0; i < 4; i++) CHECK_EQ(words[i], 300);
+    for (int i = 0; i < 4; i++) CHECK_EQ(GET(&words[i]), times(300));
     rocshmem_free(words);
 }
 

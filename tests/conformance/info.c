@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ static void numbers(void)
     int *seen = symmetric(sizeof(int) * (size_t)n_pes);
     for (int pe = 0; pe < n_pes; pe++) rocshmem_int_p(&seen[me], me + 1, pe);
     rocshmem_barrier_all();
-    for (int pe = 0; pe < n_pes; pe++) CHECK_EQ(seen[pe], pe + 1);
+    for (int pe = 0; pe < n_pes; pe++) CHECK_EQ(GET(&seen[pe]), pe + 1);
     rocshmem_free(seen);
 }
 
@@ -340,11 +341,27 @@ static int stop_now(void *arg)
     return 1;
 }
 
-/* What the hook does is what the wait is for: without a hook that runs, the wait never ends. */
-static int store_1(void *arg)
+/* Without a hook that runs, the other thread never makes true what this one waits for. */
+struct hooked {
+    uint64_t *word;
+    atomic_int ran;
+};
+
+static int go_on(void *arg)
 {
-    atomic_store((_Atomic uint64_t *)arg, 1);
+    atomic_store((atomic_int *)arg, 1);
     return 0;
+}
+
+static void wait_or_set(void *arg, int i)
+{
+    struct hooked *hooked = arg;
+    if (i == 0) {
+        CHECK_EQ(rocshmem_signal_wait_until(hooked->word, ROCSHMEM_CMP_EQ, 1), 1);
+        return;
+    }
+    while (!atomic_load(&hooked->ran)) sched_yield();
+    rocshmem_uint64_atomic_set(hooked->word, 1, me);
 }
 
 static void interrupt_hook(void)
@@ -362,12 +379,13 @@ static void interrupt_hook(void)
 
 static void interrupt_hook_that_goes_on(void)
 {
-    uint64_t *word = symmetric(sizeof *word);
-    rocshmemx_set_interrupt_hook(store_1, word);
-    CHECK_EQ(rocshmem_signal_wait_until(word, ROCSHMEM_CMP_EQ, 1), 1);
+    struct hooked hooked = {.word = symmetric(sizeof(uint64_t))};
+    atomic_init(&hooked.ran, 0);
+    rocshmemx_set_interrupt_hook(go_on, &hooked.ran);
+    run_threads(2, wait_or_set, &hooked);
     rocshmemx_set_interrupt_hook(NULL, NULL);
     rocshmem_barrier_all();
-    rocshmem_free(word);
+    rocshmem_free(hooked.word);
 }
 
 static const struct test_case info_cases[] = {

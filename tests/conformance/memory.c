@@ -51,7 +51,7 @@ static void align_powers(void)
         CHECK_EQ((uintptr_t)p % alignment, 0);
         for (int pe = 0; pe < n_pes; pe++) /* on every PE, so that kernels and typed code may rely on it */
             CHECK_EQ((uintptr_t)rocshmem_ptr(p, pe) % alignment, 0);
-        if (p) memset(p, 1, 100);
+        if (p) fill_byte(p, 100, 1);
         rocshmem_free(p);
         rocshmem_free(small);
     }
@@ -69,7 +69,7 @@ static void align_bad(void)
 static void calloc_zeroes(void)
 {
     unsigned char *p = rocshmem_malloc(100000);
-    memset(p, 0xa5, 100000);
+    fill_byte(p, 100000, 0xa5);
     rocshmem_free(p);
     unsigned char *q = rocshmem_calloc(1000, 100);
     CHECK(q == p); /* the same block, so it was dirty */
@@ -77,8 +77,8 @@ static void calloc_zeroes(void)
     unsigned char one = 1;
     rocshmem_putmem(q + me, &one, 1, right());
     rocshmem_barrier_all();
-    CHECK_EQ(q[left()], 1);
-    q[left()] = 0;
+    CHECK_EQ(GET(&q[left()]), 1);
+    SET(&q[left()], 0);
     CHECK_BYTES(q, 100000, 0);
     rocshmem_free(q);
 }
@@ -166,7 +166,7 @@ static void same_offsets(void)
         uint64_t offset = (uint64_t)((char *)live[k] - (char *)theirs);
         rocshmem_uint64_p(theirs, offset, right());
         rocshmem_barrier_all();
-        CHECK_EQ(*theirs, offset);
+        CHECK_EQ(GET(theirs), offset);
         rocshmem_barrier_all();
     }
     for (int k = 0; k < 40; k++) rocshmem_free(live[k]);
@@ -181,10 +181,11 @@ struct block {
 
 static void no_overlap(void)
 {
-    enum { BLOCKS = 200, STEPS = 2000 };
+    enum { BLOCKS = 200 };
+    const int steps = times(2000);
     struct block blocks[BLOCKS] = {{0}};
     uint64_t state = 7;
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < steps; step++) {
         struct block *b = &blocks[random_below(&state, BLOCKS)];
         if (b->p) {
             CHECK_FILLED(b->p, b->nbytes, b->seed);
@@ -226,14 +227,35 @@ static void above_2g(void)
     unsigned char byte = (unsigned char)(me + 1);
     rocshmem_putmem(p + nbytes - 1, &byte, 1, right());
     rocshmem_barrier_all();
-    CHECK_EQ(p[nbytes - 1], left() + 1);
+    CHECK_EQ(GET(&p[nbytes - 1]), left() + 1);
     EXPECT_ERROR(rocshmem_putmem(p + nbytes, &byte, 1, right()), ROCSHMEMX_E_ARG, "rocshmem_putmem", "dest");
     rocshmem_free(p);
 }
 
+/* Through an address of rocshmem_ptr: by the CPU, or, where it is the GPU's, as the local side of a transfer. */
+static void store_at(unsigned char *q, unsigned char value, unsigned char *room)
+{
+    if (on_host) {
+        *q = value;
+        return;
+    }
+    SET(room, value);
+    rocshmem_getmem(q, room, 1, me);
+}
+
+static void load_at(const unsigned char *q, size_t nbytes, unsigned char *room, unsigned char *out)
+{
+    if (on_host) {
+        memcpy(out, q, nbytes);
+        return;
+    }
+    rocshmem_putmem(room, q, nbytes, me);
+    heap_read(out, room, nbytes);
+}
+
 static void ptr_reaches(void)
 {
-    unsigned char *p = symmetric(1000);
+    unsigned char *p = symmetric(1000), *room = symmetric(1000), *seen = ordinary((size_t)n_pes);
     CHECK(rocshmem_ptr(p, me) == p);
     CHECK(rocshmem_ptr(p + 77, me) == p + 77);
     for (int pe = 0; pe < n_pes; pe++) {
@@ -241,16 +263,19 @@ static void ptr_reaches(void)
         CHECK(q != NULL);
         if (!q) continue;
         CHECK((unsigned char *)rocshmem_ptr(p + 999, pe) == q + 999);
-        q[me] = (unsigned char)(me + 100);
+        store_at(q + me, (unsigned char)(me + 100), room);
     }
     rocshmem_barrier_all();
-    for (int pe = 0; pe < n_pes; pe++) CHECK_EQ(p[pe], pe + 100);
+    for (int pe = 0; pe < n_pes; pe++) CHECK_EQ(GET(&p[pe]), pe + 100);
     for (int pe = 0; pe < n_pes; pe++) {
         unsigned char *q = rocshmem_ptr(p, pe);
-        for (int i = 0; q && i < n_pes; i++) CHECK_EQ(q[i], i + 100);
+        if (q) load_at(q, (size_t)n_pes, room, seen);
+        for (int i = 0; q && i < n_pes; i++) CHECK_EQ(seen[i], i + 100);
     }
     rocshmem_barrier_all();
     rocshmem_free(p);
+    rocshmem_free(room);
+    free(seen);
 }
 
 static void ptr_null(void)
@@ -289,17 +314,19 @@ static void allocation_of(void)
 static void held_block(void)
 {
     void *hold = NULL, *again = NULL;
+    unsigned char *room = symmetric(5000), *seen = ordinary(5000);
     char *p = rocshmem_malloc(5000);
     CHECK_EQ(rocshmemx_hold(p + 17, &hold), 0);
     CHECK_EQ(rocshmemx_hold(p, &again), 0);
-    memset(p, 7, 5000);
+    fill_byte(p, 5000, 7);
     size_t in_use = used();
     rocshmem_free(p);
     CHECK_EQ(used(), in_use);
     char *q = rocshmem_malloc(5000);
     CHECK(q != p);
-    memset(q, 8, 5000);
-    CHECK_BYTES(p, 5000, 7);
+    fill_byte(q, 5000, 8);
+    load_at((unsigned char *)p, 5000, room, seen); /* no transfer has it as its remote side any more */
+    CHECK_BYTES(seen, 5000, 7);
     EXPECT_ERROR(rocshmem_putmem(p, q, 8, me), ROCSHMEMX_E_ARG, "rocshmem_putmem", "dest");
     rocshmemx_release(hold);
     rocshmem_free(q);
@@ -309,6 +336,8 @@ static void held_block(void)
     q = rocshmem_malloc(5000); /* announces the drop; the block of this call is taken afterwards */
     CHECK(q == p);
     rocshmem_free(q);
+    rocshmem_free(room);
+    free(seen);
 }
 
 static void held_on_one_pe(void)

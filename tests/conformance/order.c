@@ -10,12 +10,12 @@ enum { ROUNDS = 2000 };
 static void fence_orders(void)
 {
     uint64_t *value = symmetric(64), *flag = symmetric(64), *answer = symmetric(64);
-    for (uint64_t i = 1; i <= ROUNDS; i++) {
+    for (uint64_t i = 1; i <= (uint64_t)times(ROUNDS); i++) {
         rocshmem_uint64_p(value, i, right());
         rocshmem_fence();
         rocshmem_uint64_p(flag, i, right());
         rocshmem_uint64_wait_until(flag, ROCSHMEM_CMP_GE, i);
-        CHECK_EQ(*(volatile uint64_t *)value, i);
+        CHECK_EQ(GET(value), i);
         rocshmem_uint64_p(answer, i, left());
         rocshmem_uint64_wait_until(answer, ROCSHMEM_CMP_GE, i);
     }
@@ -28,7 +28,7 @@ static void fence_orders(void)
 static void fence_orders_nbi(void)
 {
     enum { N = 1000 };
-    uint64_t *data = symmetric(N * 8), *flag = symmetric(64), *answer = symmetric(64), source[N];
+    uint64_t *data = symmetric(N * 8), *flag = symmetric(64), *answer = symmetric(64), source[N], got[N];
     for (uint64_t i = 1; i <= 100; i++) {
         for (uint64_t k = 0; k < N; k++) source[k] = i + k;
         rocshmem_putmem_nbi(data, source, sizeof source, right());
@@ -36,7 +36,8 @@ static void fence_orders_nbi(void)
         rocshmem_uint64_p(flag, i, right());
         rocshmem_quiet(); /* source may change */
         rocshmem_uint64_wait_until(flag, ROCSHMEM_CMP_GE, i);
-        for (uint64_t k = 0; k < N; k++) CHECK_EQ(data[k], i + k);
+        heap_read(got, data, sizeof got);
+        for (uint64_t k = 0; k < N; k++) CHECK_EQ(got[k], i + k);
         rocshmem_uint64_p(answer, i, left());
         rocshmem_uint64_wait_until(answer, ROCSHMEM_CMP_GE, i);
     }
@@ -49,11 +50,11 @@ static void fence_orders_nbi(void)
 static void quiet_completes(void)
 {
     uint64_t *word = symmetric(64), *seen = symmetric(64);
-    for (uint64_t i = 1; i <= 500; i++) {
+    for (uint64_t i = 1; i <= (uint64_t)times(500); i++) {
         rocshmem_putmem_nbi(word, &i, sizeof i, right());
         rocshmem_quiet();
         rocshmem_getmem(seen, word, sizeof *seen, right()); /* complete: even this PE reads it back */
-        CHECK_EQ(*seen, i);
+        CHECK_EQ(GET(seen), i);
     }
     rocshmem_barrier_all();
     rocshmem_free(word);
@@ -63,20 +64,22 @@ static void quiet_completes(void)
 /* Nobody leaves barrier k before everybody has entered it, and its puts are there. */
 static void barrier_waits(void (*barrier)(void), int rounds)
 {
-    uint64_t *entered = symmetric(sizeof(uint64_t) * (size_t)n_pes), state = (uint64_t)me;
-    for (uint64_t i = 1; i <= (uint64_t)rounds; i++) {
-        for (int pe = 0; pe < n_pes; pe++) rocshmem_putmem_nbi(&entered[me], &i, sizeof i, pe);
+    uint64_t *all = symmetric(sizeof(uint64_t) * (size_t)n_pes), state = (uint64_t)me;
+    for (uint64_t i = 1; i <= (uint64_t)times(rounds); i++) {
+        for (int pe = 0; pe < n_pes; pe++) rocshmem_putmem_nbi(&all[me], &i, sizeof i, pe);
         dawdle(&state);
         barrier();
+        uint64_t *entered = copy_of(all, sizeof(uint64_t) * (size_t)n_pes);
         for (int pe = 0; pe < n_pes; pe++)
             if (entered[pe] < i || entered[pe] > i + 1) {
                 FAIL("after barrier %llu PE %d is at %llu", (unsigned long long)i, pe,
                      (unsigned long long)entered[pe]);
                 break;
             }
+        free(entered);
     }
     rocshmem_barrier_all();
-    rocshmem_free(entered);
+    rocshmem_free(all);
 }
 
 static void barrier_world(void)
@@ -108,8 +111,8 @@ static void barrier_on_shared(void)
 static void sync_orders_stores(void)
 {
     uint64_t *word = symmetric(64);
-    for (uint64_t i = 1; i <= 500; i++) {
-        *word = i * 10 + (uint64_t)me;
+    for (uint64_t i = 1; i <= (uint64_t)times(500); i++) {
+        SET(word, i * 10 + (uint64_t)me);
         rocshmem_sync_all();
         CHECK_EQ(rocshmem_uint64_g(word, right()), i * 10 + (uint64_t)right());
         CHECK_EQ(rocshmem_team_sync(ROCSHMEM_TEAM_WORLD), 0);
@@ -120,7 +123,7 @@ static void sync_orders_stores(void)
 static void mixed_barriers(void)
 {
     uint64_t *word = symmetric(64);
-    for (uint64_t i = 1; i <= 300; i++) {
+    for (uint64_t i = 1; i <= (uint64_t)times(300); i++) {
         rocshmem_uint64_atomic_inc(word, right());
         switch (i % 4) {
         case 0:
@@ -137,7 +140,7 @@ static void mixed_barriers(void)
             rocshmem_quiet();
             CHECK_EQ(rocshmem_team_sync(ROCSHMEM_TEAM_SHARED), 0);
         }
-        uint64_t now = *(volatile uint64_t *)word;
+        uint64_t now = GET(word);
         CHECK(now == i || now == i + 1);
     }
     rocshmem_barrier_all();

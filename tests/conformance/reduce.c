@@ -21,45 +21,50 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0], COUNT_MAX = 5003 };
 #define OP_xor(a, b) ((a) ^ (b))
 
 #define DEFINE(name, T, op)                                                                                  \
-    static void op##_##name(rocshmem_team_t team, void *to, void *from)                                      \
+    static void op##_##name(rocshmem_team_t team, void *to, void *from, void *here, void *there)             \
     {                                                                                                        \
-        T *dest = to, *source = from;                                                                        \
+        T *dest = to, *source = from, *got = here, *kept = there;                                            \
         int n = rocshmem_team_n_pes(team), mine = rocshmem_team_my_pe(team);                                 \
         for (size_t c = 0; c < N_COUNTS; c++) {                                                              \
             size_t count = counts[c];                                                                        \
-            for (size_t i = 0; i < count; i++) source[i] = VALUE(T, mine, i);                                \
-            memset(dest, 0x55, (count + 1) * sizeof(T));                                                     \
+            for (size_t i = 0; i < count; i++) got[i] = VALUE(T, mine, i);                                   \
+            heap_write(source, got, count * sizeof(T));                                                      \
+            fill_byte(dest, (count + 1) * sizeof(T), 0x55);                                                  \
             unsigned char guard[sizeof(T)];                                                                  \
             memset(guard, 0x55, sizeof guard);                                                               \
             rocshmem_barrier(team);                                                                          \
             if (rocshmem_##name##_##op##_reduce(team, dest, source, count) != 0) FAIL(#name " " #op);        \
+            heap_read(got, dest, (count + 1) * sizeof(T));                                                   \
+            heap_read(kept, source, count * sizeof(T));                                                      \
             for (size_t i = 0; i < count; i++) {                                                             \
                 T want = VALUE(T, 0, i);                                                                     \
                 for (int pe = 1; pe < n; pe++) {                                                             \
                     T next = VALUE(T, pe, i);                                                                \
                     want = (T)OP_##op(want, next);                                                           \
                 }                                                                                            \
-                if (dest[i] != want || source[i] != VALUE(T, mine, i)) {                                     \
+                if (got[i] != want || kept[i] != VALUE(T, mine, i)) {                                        \
                     FAIL("%s: element %zu of %zu over %d PEs is wrong", #name " " #op, i, count, n);         \
                     break;                                                                                   \
                 }                                                                                            \
             }                                                                                                \
-            if (memcmp(&dest[count], guard, sizeof(T)) != 0) FAIL(#name " " #op " wrote past the end");      \
+            if (memcmp(&got[count], guard, sizeof(T)) != 0) FAIL(#name " " #op " wrote past the end");       \
             rocshmem_barrier(team);                                                                          \
         }                                                                                                    \
     }
 ROCSHMEM_REDUCTIONS(DEFINE)
 #undef DEFINE
 
-#define CALL(name, T, op) op##_##name(team, dest, source);
+#define CALL(name, T, op) op##_##name(team, dest, source, here, there);
 static void every_op(rocshmem_team_t team)
 {
-    void *dest = symmetric((COUNT_MAX + 1) * sizeof(long double)),
-         *source = symmetric(COUNT_MAX * sizeof(long double));
+    size_t room = (COUNT_MAX + 1) * sizeof(long double);
+    void *dest = symmetric(room), *source = symmetric(room), *here = ordinary(room), *there = ordinary(room);
     if (rocshmem_team_my_pe(team) >= 0) {
         ROCSHMEM_REDUCTIONS(CALL)
     }
     rocshmem_barrier_all();
+    free(here);
+    free(there);
     rocshmem_free(dest);
     rocshmem_free(source);
 }
@@ -81,13 +86,15 @@ static void part(void)
 static void in_place(void)
 {
     enum { N = 3001 };
-    int64_t *p = symmetric(N * sizeof *p);
-    for (int i = 0; i < N; i++) p[i] = i + me;
+    int64_t *p = symmetric(N * sizeof *p), here[N];
+    for (int i = 0; i < N; i++) here[i] = i + me;
+    heap_write(p, here, sizeof here);
     rocshmem_barrier_all();
     CHECK_EQ(rocshmem_int64_sum_reduce(ROCSHMEM_TEAM_WORLD, p, p, N), 0);
+    heap_read(here, p, sizeof here);
     for (int i = 0; i < N; i++)
-        if (p[i] != (int64_t)i * n_pes + n_pes * (n_pes - 1) / 2) {
-            FAIL("element %d is %lld", i, (long long)p[i]);
+        if (here[i] != (int64_t)i * n_pes + n_pes * (n_pes - 1) / 2) {
+            FAIL("element %d is %lld", i, (long long)here[i]);
             break;
         }
     rocshmem_barrier_all();
@@ -99,32 +106,38 @@ static void equal_bits(void)
 {
     enum { N = 20011 };
     float *dest = symmetric(N * sizeof *dest), *source = symmetric(N * sizeof *source),
-          *theirs = ordinary(N * sizeof *dest);
+          *theirs = ordinary(N * sizeof *dest), *here = ordinary(N * sizeof *dest);
     uint64_t state = (uint64_t)me + 99;
     for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < N; i++) source[i] = (float)(next_random(&state) >> 40) * (i % 3 ? 1e-3f : 1e6f);
+        for (int i = 0; i < N; i++) here[i] = (float)(next_random(&state) >> 40) * (i % 3 ? 1e-3f : 1e6f);
+        heap_write(source, here, N * sizeof *here);
         rocshmem_barrier_all();
         CHECK_EQ(rocshmem_float_sum_reduce(ROCSHMEM_TEAM_WORLD, dest, source, N), 0);
         rocshmem_barrier_all();
         rocshmem_float_get(theirs, dest, N, right());
-        CHECK(memcmp(theirs, dest, N * sizeof *dest) == 0);
+        heap_read(here, dest, N * sizeof *here);
+        CHECK(memcmp(theirs, here, N * sizeof *here) == 0);
         rocshmem_barrier_all();
     }
     rocshmem_free(dest);
     rocshmem_free(source);
     free(theirs);
+    free(here);
 }
 
 static void large(void)
 {
     size_t n = (1 << 19) + 3;
-    uint32_t *dest = symmetric(n * 4), *source = symmetric(n * 4), wrong = 0;
-    for (size_t i = 0; i < n; i++) source[i] = (uint32_t)i * 2654435761u + (uint32_t)me;
+    uint32_t *dest = symmetric(n * 4), *source = symmetric(n * 4), *here = ordinary(n * 4), wrong = 0;
+    for (size_t i = 0; i < n; i++) here[i] = (uint32_t)i * 2654435761u + (uint32_t)me;
+    heap_write(source, here, n * 4);
     rocshmem_barrier_all();
     CHECK_EQ(rocshmem_uint32_sum_reduce(ROCSHMEM_TEAM_WORLD, dest, source, n), 0);
+    heap_read(here, dest, n * 4);
     for (size_t i = 0; i < n; i++)
-        wrong += dest[i] != (uint32_t)i * 2654435761u * (uint32_t)n_pes + (uint32_t)(n_pes * (n_pes - 1) / 2);
+        wrong += here[i] != (uint32_t)i * 2654435761u * (uint32_t)n_pes + (uint32_t)(n_pes * (n_pes - 1) / 2);
     CHECK_EQ(wrong, 0);
+    free(here);
     rocshmem_barrier_all();
     rocshmem_free(dest);
     rocshmem_free(source);
@@ -134,11 +147,11 @@ static void back_to_back(void)
 {
     int *dest = symmetric(2 * sizeof *dest), *source = symmetric(2 * sizeof *source);
     uint64_t state = (uint64_t)me;
-    for (int i = 0; i < 1000; i++) {
-        source[i & 1] = i + me;
+    for (int i = 0; i < times(1000); i++) {
+        SET(&source[i & 1], i + me);
         dawdle(&state);
         CHECK_EQ(rocshmem_int_sum_reduce(ROCSHMEM_TEAM_WORLD, &dest[i & 1], &source[i & 1], 1), 0);
-        CHECK_EQ(dest[i & 1], i * n_pes + n_pes * (n_pes - 1) / 2);
+        CHECK_EQ(GET(&dest[i & 1]), i * n_pes + n_pes * (n_pes - 1) / 2);
     }
     rocshmem_barrier_all();
     rocshmem_free(dest);
@@ -158,29 +171,40 @@ static bool equal(const void *a, const void *b, size_t n, size_t width, size_t n
     return true;
 }
 
+struct rooms {
+    void *dest, *source, *model; /* symmetric */
+    void *got, *want;            /* ordinary */
+};
+
 #define DEFINE(name, T, op)                                                                                  \
-    static void op##_forms_##name(rocshmem_team_t team, void *to, void *from, void *model, void *stream)     \
+    static void op##_forms_##name(rocshmem_team_t team, struct rooms *rooms, void *stream)                   \
     {                                                                                                        \
         static const size_t blocks[] = {0, 1, 3, 300};                                                       \
-        T *dest = to, *source = from, *want = model;                                                         \
+        T *dest = rooms->dest, *source = rooms->source, *model = rooms->model;                               \
+        T *got = rooms->got, *want = rooms->want;                                                            \
         size_t n = (size_t)rocshmem_team_n_pes(team), mine = (size_t)rocshmem_team_my_pe(team);              \
         for (size_t c = 0; c < 4; c++) {                                                                     \
             size_t block = blocks[c], all = block * n;                                                       \
-            for (size_t i = 0; i < all; i++) source[i] = VALUE(T, (int)mine, i);                             \
-            memset(dest, 0x55, (all + 1) * sizeof(T));                                                       \
+            for (size_t i = 0; i < all; i++) got[i] = VALUE(T, (int)mine, i);                                \
+            heap_write(source, got, all * sizeof(T));                                                        \
+            fill_byte(dest, (all + 1) * sizeof(T), 0x55);                                                    \
+            CHECK_EQ(rocshmem_##name##_##op##_reduce(team, model, source, all), 0);                          \
+            heap_read(want, model, all * sizeof(T));                                                         \
             memset(&want[all], 0x55, sizeof(T));                                                             \
-            CHECK_EQ(rocshmem_##name##_##op##_reduce(team, want, source, all), 0);                           \
             rocshmem_barrier(team);                                                                          \
             rocshmem_##name##_##op##_reduce_on_stream(team, dest, source, all, stream);                      \
             CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);                                               \
-            if (!equal(dest, want, all + 1, sizeof(T), VALUE_NBYTES(T))) FAIL(#name " " #op " on stream");   \
+            heap_read(got, dest, (all + 1) * sizeof(T));                                                     \
+            if (!equal(got, want, all + 1, sizeof(T), VALUE_NBYTES(T))) FAIL(#name " " #op " on stream");    \
             rocshmem_barrier(team);                                                                          \
-            memset(&dest[block], 0x55, sizeof(T));                                                           \
+            fill_byte(&dest[block], sizeof(T), 0x55);                                                        \
             T *part = c % 2 ? dest : source + mine * block;                                                  \
             CHECK_EQ(rocshmem_##name##_##op##_reduce_scatter(team, part, source, block), 0);                 \
-            if (!equal(part, want + mine * block, block, sizeof(T), VALUE_NBYTES(T)))                        \
+            heap_read(got, part, block * sizeof(T));                                                         \
+            if (!equal(got, want + mine * block, block, sizeof(T), VALUE_NBYTES(T)))                         \
                 FAIL(#name " " #op " scattered");                                                            \
-            if (memcmp(&dest[block], &want[all], sizeof(T)) != 0) FAIL(#name " " #op " scattered too far");  \
+            heap_read(got, &dest[block], sizeof(T));                                                         \
+            if (memcmp(got, &want[all], sizeof(T)) != 0) FAIL(#name " " #op " scattered too far");           \
             rocshmem_barrier(team);                                                                          \
         }                                                                                                    \
     }
@@ -190,13 +214,14 @@ ROCSHMEM_REDUCTIONS(DEFINE)
 static void forms(void)
 {
     size_t room = ((size_t)n_pes * 300 + 1) * sizeof(long double);
-    void *dest = symmetric(room), *source = symmetric(room), *want = symmetric(room), *stream = NULL;
+    struct rooms rooms = {symmetric(room), symmetric(room), symmetric(room), ordinary(room), ordinary(room)};
+    void *stream = NULL;
     rocshmem_team_t teams[2] = {ROCSHMEM_TEAM_WORLD, ROCSHMEM_TEAM_INVALID};
     CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, n_pes - 1, -1, n_pes - n_pes / 3, NULL, 0,
                                          &teams[1]),
              0);
     CHECK_EQ(rocshmemx_stream_create(&stream), 0);
-#define CALL(name, T, op) op##_forms_##name(teams[t], dest, source, want, stream);
+#define CALL(name, T, op) op##_forms_##name(teams[t], &rooms, stream);
     for (int t = 0; t < 2; t++)
         if (teams[t] != ROCSHMEM_TEAM_INVALID) {
             ROCSHMEM_REDUCTIONS(CALL)
@@ -205,24 +230,30 @@ static void forms(void)
     rocshmem_barrier_all();
     CHECK_EQ(rocshmemx_stream_destroy(stream), 0);
     rocshmem_team_destroy(teams[1]);
-    rocshmem_free(dest);
-    rocshmem_free(source);
-    rocshmem_free(want);
+    rocshmem_free(rooms.dest);
+    rocshmem_free(rooms.source);
+    rocshmem_free(rooms.model);
+    free(rooms.got);
+    free(rooms.want);
 }
 
 static void scatter_in_place(void)
 {
     enum { N = 5000 };
-    int64_t *p = symmetric((size_t)n_pes * N * sizeof *p);
-    for (int i = 0; i < n_pes * N; i++) p[i] = i + me;
+    size_t nbytes = (size_t)n_pes * N * sizeof(int64_t);
+    int64_t *p = symmetric(nbytes), *here = ordinary(nbytes);
+    for (int i = 0; i < n_pes * N; i++) here[i] = i + me;
+    heap_write(p, here, nbytes);
     CHECK_EQ(rocshmem_int64_sum_reduce_scatter(ROCSHMEM_TEAM_WORLD, p, p, N), 0);
+    heap_read(here, p, nbytes);
     for (int i = 0; i < n_pes * N; i++) {
         int64_t sum = ((int64_t)me * N + i) * n_pes + n_pes * (n_pes - 1) / 2;
-        if (p[i] != (i < N ? sum : i + me)) {
-            FAIL("element %d is %lld", i, (long long)p[i]);
+        if (here[i] != (i < N ? sum : i + me)) {
+            FAIL("element %d is %lld", i, (long long)here[i]);
             break;
         }
     }
+    free(here);
     rocshmem_barrier_all();
     rocshmem_free(p);
 }

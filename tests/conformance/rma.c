@@ -192,7 +192,7 @@ static void source_reuse(void)
         word = 0;
     }
     rocshmem_barrier_all();
-    for (uint64_t i = 0; i < N; i++) CHECK_EQ(p[i], i + 1 + (uint64_t)left() * 1000);
+    for (uint64_t i = 0; i < N; i++) CHECK_EQ(GET(&p[i]), i + 1 + (uint64_t)left() * 1000);
     rocshmem_free(p);
 }
 
@@ -200,15 +200,15 @@ static void many_nbi(void)
 {
     enum { N = 1000 };
     uint64_t *in = symmetric(N * sizeof *in), *out = symmetric(N * sizeof *out);
-    for (uint64_t i = 0; i < N; i++) out[i] = i * 3 + (uint64_t)me;
+    for (uint64_t i = 0; i < N; i++) SET(&out[i], i * 3 + (uint64_t)me);
     for (int i = 0; i < N; i++) rocshmem_putmem_nbi(&in[i], &out[i], sizeof *in, right());
     rocshmem_quiet();
     rocshmem_barrier_all();
-    for (uint64_t i = 0; i < N; i++) CHECK_EQ(in[i], i * 3 + (uint64_t)left());
+    for (uint64_t i = 0; i < N; i++) CHECK_EQ(GET(&in[i]), i * 3 + (uint64_t)left());
     rocshmem_barrier_all();
     for (int i = 0; i < N; i++) rocshmem_getmem_nbi(&in[i], &out[N - 1 - i], sizeof *in, right());
     rocshmem_quiet();
-    for (uint64_t i = 0; i < N; i++) CHECK_EQ(in[i], (N - 1 - i) * 3 + (uint64_t)right());
+    for (uint64_t i = 0; i < N; i++) CHECK_EQ(GET(&in[i]), (N - 1 - i) * 3 + (uint64_t)right());
     rocshmem_barrier_all();
     rocshmem_free(in);
     rocshmem_free(out);
@@ -221,18 +221,20 @@ static void many_nbi(void)
     static void typed_##name(void)                                                                           \
     {                                                                                                        \
         T *p = symmetric(8 * sizeof *p), *source = symmetric(8 * sizeof *source), got[8];                    \
-        for (int i = 0; i < 8; i++) source[i] = (T)(i & 1 ? (T)(100 - i - me) : (T) - (100 - i - me));       \
+        for (int i = 0; i < 8; i++) got[i] = (T)(i & 1 ? (T)(100 - i - me) : (T) - (100 - i - me));          \
+        heap_write(source, got, sizeof got);                                                                 \
         rocshmem_barrier_all();                                                                              \
         rocshmem_##name##_put(p, source, 2, right());                                                        \
         rocshmem_##name##_put_nbi(p + 2, source + 2, 1, right());                                            \
         rocshmem_##name##_put(p + 3, source + 3, 1, right());                                                \
         rocshmem_##name##_put_nbi(p + 4, source + 4, 2, right());                                            \
-        rocshmem_##name##_p(p + 6, source[6], right());                                                      \
-        rocshmem_##name##_p(p + 7, source[7], right());                                                      \
+        rocshmem_##name##_p(p + 6, got[6], right());                                                         \
+        rocshmem_##name##_p(p + 7, got[7], right());                                                         \
         rocshmem_quiet();                                                                                    \
         rocshmem_barrier_all();                                                                              \
+        heap_read(got, p, sizeof got);                                                                       \
         for (int i = 0; i < 8; i++)                                                                          \
-            if (p[i] != (T)(i & 1 ? (T)(100 - i - left()) : (T) - (100 - i - left())))                       \
+            if (got[i] != (T)(i & 1 ? (T)(100 - i - left()) : (T) - (100 - i - left())))                     \
                 FAIL("%s: element %d was not put", #name, i);                                                \
         memset(got, 0, sizeof got);                                                                          \
         rocshmem_##name##_get(got, source, 2, right());                                                      \
@@ -264,16 +266,20 @@ static void long_typed(void)
 {
     enum { N = 100003 };
     int64_t *in = symmetric(N * sizeof *in), *out = symmetric(N * sizeof *out);
-    for (int i = 0; i < N; i++) out[i] = (int64_t)i * 1000003 - me;
+    int64_t *here = ordinary(N * sizeof *here);
+    for (int i = 0; i < N; i++) here[i] = (int64_t)i * 1000003 - me;
+    heap_write(out, here, N * sizeof *here);
     rocshmem_barrier_all();
     rocshmem_int64_put(in, out, N, right());
     rocshmem_barrier_all();
+    heap_read(here, in, N * sizeof *here);
     for (int i = 0; i < N; i++)
-        if (in[i] != (int64_t)i * 1000003 - left()) {
-            FAIL("element %d is %lld", i, (long long)in[i]);
+        if (here[i] != (int64_t)i * 1000003 - left()) {
+            FAIL("element %d is %lld", i, (long long)here[i]);
             break;
         }
     rocshmem_barrier_all();
+    free(here);
     rocshmem_free(in);
     rocshmem_free(out);
 }
@@ -282,7 +288,7 @@ static void float_bits(void)
 {
     static const uint64_t bits[] = {0x8000000000000000u, 0x7ff8000000000001u, 0x7ff0000000000001u, 1u,
                                     0xfff0000000000000u};
-    double *p = symmetric(8 * sizeof *p), value;
+    double *p = symmetric(8 * sizeof *p), value, here[5];
     for (int i = 0; i < 5; i++) {
         if (i == 2) continue; /* a signalling NaN may be quieted when it is passed by value */
         memcpy(&value, &bits[i], 8);
@@ -291,7 +297,8 @@ static void float_bits(void)
     memcpy(&value, &bits[2], 8);
     rocshmem_double_put(&p[2], (const double *)&bits[2], 1, right());
     rocshmem_barrier_all();
-    CHECK(memcmp(p, bits, sizeof bits) == 0);
+    heap_read(here, p, sizeof here);
+    CHECK(memcmp(here, bits, sizeof bits) == 0);
     value = rocshmem_double_g(&p[1], right());
     CHECK(isnan(value));
     rocshmem_barrier_all();
@@ -409,7 +416,7 @@ static void above_2g(void)
     rocshmem_barrier_all();
     if (me == n_pes - 1) {
         CHECK_FILLED(p + nbytes - 100, 100, 5);
-        CHECK_EQ(p[(size_t)1 << 31], 0);
+        CHECK_EQ(GET(&p[(size_t)1 << 31]), 0);
     }
     rocshmem_free(p);
 }
@@ -417,7 +424,7 @@ static void above_2g(void)
 static void put_block(void *arg, int i)
 {
     unsigned char *p = arg, local[997];
-    for (int k = 0; k < 200; k++) {
+    for (int k = 0; k < times(200); k++) {
         fill(local, sizeof local, (uint64_t)(me * 8 + i));
         rocshmem_putmem(p + i * 1000, local, sizeof local, right());
         rocshmem_getmem(local, p + i * 1000, sizeof local, right());

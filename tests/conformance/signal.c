@@ -48,7 +48,7 @@ static void set_and_add(put_signal *put, const char *name)
         rocshmem_quiet();
         rocshmem_barrier_all();
     }
-    CHECK_EQ(signal[2], 0);
+    CHECK_EQ(GET(&signal[2]), 0);
     char *p = (char *)signal;
     EXPECT_ERROR(put(dest, source, 8, signal, 1, 2, right()), ROCSHMEMX_E_ARG, name, "sig_op", "2");
     EXPECT_ERROR(put(dest, source, 8, signal, 1, -1, right()), ROCSHMEMX_E_ARG, name, "sig_op", "-1");
@@ -61,8 +61,8 @@ static void set_and_add(put_signal *put, const char *name)
     EXPECT_ERROR(put(dest, source, ((size_t)1 << 20) + 1, signal, 1, 0, right()), ROCSHMEMX_E_ARG, name,
                  "dest");
     rocshmem_barrier_all();
-    CHECK_EQ(signal[0], sizeof sizes / sizeof sizes[0]);
-    CHECK_EQ(signal[1], sum);
+    CHECK_EQ(GET(&signal[0]), sizeof sizes / sizeof sizes[0]);
+    CHECK_EQ(GET(&signal[1]), sum);
     rocshmem_free(dest);
     rocshmem_free(signal);
     free(source);
@@ -120,7 +120,7 @@ static void end_contexts(void)
     for (int k = 0; k < 3; k++) {                                                                            \
         uint64_t last = n_signals++ * 3 + 1;                                                                 \
         fill(source, 5 * (width), last + (uint64_t)me);                                                      \
-        memset(dest, 0, 96);                                                                                 \
+        fill_byte(dest, 96, 0);                                                                              \
         rocshmem_barrier_all();                                                                              \
         if (k)                                                                                               \
             rocshmem_ctx_##form(contexts[k], (T *)dest, (T *)source, 5, signal, last, ROCSHMEM_SIGNAL_SET,   \
@@ -181,21 +181,21 @@ static void signals_alone(void)
     uint64_t *word = symmetric(24);
     begin_contexts();
     for (int k = 0; k < 3; k++) {
-        word[0] = 5;
-        word[1] = (uint64_t)k;
+        SET(&word[0], 5);
+        SET(&word[1], (uint64_t)k);
         rocshmem_barrier_all();
         rocshmem_ctx_signal_set(contexts[k], &word[0], UINT64_MAX, right_in[k]);
         rocshmem_ctx_signal_add(contexts[k], &word[1], 10, right_in[k]);
         CHECK_EQ(rocshmem_signal_wait_until(&word[0], ROCSHMEM_CMP_EQ, UINT64_MAX), -1);
         CHECK_EQ(rocshmem_signal_wait_until(&word[1], ROCSHMEM_CMP_EQ, (uint64_t)k + 10), k + 10);
-        CHECK_EQ(word[2], 0);
+        CHECK_EQ(GET(&word[2]), 0);
         rocshmem_barrier_all();
     }
     rocshmem_signal_set(&word[0], 1000, right());
     rocshmem_barrier_all();
-    for (int i = 0; i < 300; i++) rocshmem_signal_add(&word[0], 3, 0); /* none is lost */
+    for (int i = 0; i < times(300); i++) rocshmem_signal_add(&word[0], 3, 0); /* none is lost */
     rocshmem_barrier_all();
-    CHECK_EQ(rocshmem_signal_fetch(word), me == 0 ? 1000 + 900 * n_pes : 1000);
+    CHECK_EQ(rocshmem_signal_fetch(word), me == 0 ? 1000 + 3 * times(300) * n_pes : 1000);
     uint64_t local = 1;
     EXPECT_ERROR(rocshmem_signal_set(&local, 1, me), ROCSHMEMX_E_ARG, "rocshmem_signal_set", "sig_addr");
     EXPECT_ERROR(rocshmem_signal_add((uint64_t *)(uintptr_t)((char *)word + 4), 1, me), ROCSHMEMX_E_ARG,
@@ -211,7 +211,7 @@ static void signals_alone(void)
     EXPECT_ERROR(rocshmem_put128_signal_nbi(word, word, SIZE_MAX / 4, word, 1, 0, me), ROCSHMEMX_E_ARG,
                  "rocshmem_put128_signal_nbi", "dest");
     rocshmem_barrier_all();
-    CHECK_EQ(word[1], 12);
+    CHECK_EQ(GET(&word[1]), 12);
     end_contexts();
     rocshmem_free(word);
 }
@@ -222,7 +222,7 @@ static void data_before_signal(void)
     enum { N = 2000, BYTES = 4099 };
     unsigned char *dest = symmetric(2 * BYTES), source[BYTES];
     uint64_t *signal = symmetric(64), *answer = symmetric(64);
-    for (uint64_t i = 1; i <= N; i++) {
+    for (uint64_t i = 1; i <= (uint64_t)times(N); i++) {
         size_t n = 1 + (size_t)(i * 37 % BYTES);
         unsigned char *slot = dest + (i & 1) * BYTES;
         memset(source, (int)(i % 251), n);
@@ -244,7 +244,7 @@ static void ping_pong(void)
     uint64_t *word = symmetric(64);
     int peer = me ^ 1;
     if (peer < n_pes) {
-        for (uint64_t i = 1; i <= N; i++) {
+        for (uint64_t i = 1; i <= (uint64_t)times(N); i++) {
             if (me & 1) {
                 CHECK_EQ(rocshmem_signal_wait_until(word, ROCSHMEM_CMP_EQ, i), i);
                 rocshmem_putmem_signal(word + 1, word, 0, word, i, ROCSHMEM_SIGNAL_SET, peer);
@@ -261,18 +261,18 @@ static void ping_pong(void)
 /* A word that goes round the ring: each PE adds one and passes it on. */
 static void ring(void)
 {
-    enum { ROUNDS = 300 };
+    const int rounds = times(300);
     uint64_t *word = symmetric(64);
-    for (uint64_t i = 0; i < ROUNDS; i++) {
+    for (uint64_t i = 0; i < (uint64_t)rounds; i++) {
         uint64_t turn = i * (uint64_t)n_pes + (uint64_t)me + 1;
         if (i > 0 || me > 0) {
             rocshmem_uint64_wait_until(word, ROCSHMEM_CMP_GE, turn - 1);
-            CHECK_EQ(*word, turn - 1);
+            CHECK_EQ(GET(word), turn - 1);
         }
         rocshmem_uint64_p(word, turn, right());
     }
     rocshmem_barrier_all();
-    CHECK_EQ(*word, me == 0 ? ROUNDS * n_pes : (ROUNDS - 1) * n_pes + me);
+    CHECK_EQ(GET(word), me == 0 ? rounds * n_pes : (rounds - 1) * n_pes + me);
     rocshmem_barrier_all();
     rocshmem_free(word);
 }
@@ -287,7 +287,7 @@ static void comparisons(void)
     for (int a = 0; a < N_EDGES; a++)
         for (int b = 0; b < N_EDGES; b++)
             for (int cmp = 0; cmp < 6; cmp++) {
-                *word = edges[a];
+                SET(word, edges[a]);
                 CHECK_EQ(rocshmem_uint64_test(word, cmp, edges[b]), holds(edges[a], cmp, edges[b]));
                 if (holds(edges[a], cmp, edges[b]))
                     CHECK_EQ(rocshmem_signal_wait_until(word, cmp, edges[b]), edges[a]);
@@ -310,14 +310,14 @@ static void comparisons_that_wait(void)
     uint64_t *word = symmetric(64);
     for (int k = 0; k < 12; k++) {
         uint64_t before = rows[k % 6].before, after = rows[k % 6].after;
-        *word = before;
+        SET(word, before);
         rocshmem_barrier_all();
         rocshmem_uint64_atomic_set(word, after, left());
         if (k < 6)
             CHECK_EQ(rocshmem_signal_wait_until(word, rows[k % 6].cmp, rows[k % 6].value), after);
         else
             rocshmem_uint64_wait_until(word, rows[k % 6].cmp, rows[k % 6].value);
-        CHECK_EQ(*word, after);
+        CHECK_EQ(GET(word), after);
         rocshmem_barrier_all();
     }
     rocshmem_free(word);
@@ -333,18 +333,18 @@ static void comparisons_that_wait(void)
             for (int b = 0; b < 6; b++) {                                                                    \
                 T x = values[a], y = values[b];                                                              \
                 const bool want[] = {x == y, x != y, x > y, x >= y, x < y, x <= y};                          \
-                *word = x;                                                                                   \
+                SET(word, x);                                                                                \
                 for (int cmp = 0; cmp < 6; cmp++) {                                                          \
                     if (rocshmem_##name##_test(word, cmp, y) != want[cmp])                                   \
                         FAIL("%s: test %d of values %d and %d is not %d", #name, cmp, a, b, want[cmp]);      \
                     if (want[cmp]) rocshmem_##name##_wait_until(word, cmp, y);                               \
                 }                                                                                            \
             }                                                                                                \
-        *word = (T)-1;                                                                                       \
+        SET(word, (T)-1);                                                                                    \
         rocshmem_barrier_all();                                                                              \
         rocshmem_##name##_p(word, (T)7, left());                                                             \
         rocshmem_##name##_wait_until(word, ROCSHMEM_CMP_EQ, (T)7);                                           \
-        if (*word != (T)7) FAIL("%s: wait_until returned too early", #name);                                 \
+        if (GET(word) != (T)7) FAIL("%s: wait_until returned too early", #name);                             \
         rocshmem_barrier_all();                                                                              \
         rocshmem_free(word);                                                                                 \
     }
@@ -362,8 +362,8 @@ static void typed_comparisons(void)
 static void neighbours(void)
 {
     int32_t *word = symmetric(64);
-    word[1] = 77;
-    word[0] = 5;
+    SET(&word[1], 77);
+    SET(&word[0], 5);
     rocshmem_int32_wait_until(word, ROCSHMEM_CMP_EQ, 5);
     rocshmem_int32_wait_until(word + 1, ROCSHMEM_CMP_EQ, 77);
     CHECK_EQ(rocshmem_int32_test(word, ROCSHMEM_CMP_EQ, 77), 0);
@@ -413,10 +413,10 @@ static void play(void *arg, int i)
 
 static void threads_wait(void)
 {
-    struct pair pair = {symmetric(64), 300};
+    struct pair pair = {symmetric(64), (uint64_t)times(300)};
     run_threads(4, play, &pair);
     rocshmem_barrier_all();
-    for (int i = 0; i < 4; i++) CHECK_EQ(pair.words[i], pair.rounds);
+    for (int i = 0; i < 4; i++) CHECK_EQ(GET(&pair.words[i]), pair.rounds);
     rocshmem_free(pair.words);
 }
 

@@ -71,7 +71,7 @@ static void put_and_get(void)
                 size_t n = sizes[i];
                 uint64_t seed = i * 100 + (uint64_t)(queued * 50 + s * 20);
                 fill(local, n, seed + (uint64_t)me);
-                *word = 0;
+                SET(word, 0);
                 rocshmem_barrier_all();
                 if (queued) rocshmem_signal_wait_until_on_stream(word, ROCSHMEM_CMP_EQ, 1, streams[s]);
                 rocshmem_putmem_on_stream(p, local, n, right(), streams[s]);
@@ -155,17 +155,17 @@ static void waits(void)
     uint64_t *word = symmetric(64), *passed = symmetric(64), one = 1;
     void *stream = new_stream();
     for (int k = 0; k < 6; k++) {
-        *word = rows[k].before;
-        *passed = 0;
+        SET(word, rows[k].before);
+        SET(passed, 0);
         rocshmem_barrier_all();
         rocshmem_signal_wait_until_on_stream(word, rows[k].cmp, rows[k].value, stream);
         rocshmem_putmem_on_stream(passed, &one, sizeof one, me, stream);
         CHECK_EQ(rocshmemx_stream_query(stream), 0);
-        CHECK_EQ(*(volatile uint64_t *)passed, 0);
+        CHECK_EQ(GET(passed), 0);
         rocshmem_barrier_all();
         rocshmem_uint64_atomic_set(word, rows[k].after, left());
         synchronize(stream);
-        CHECK_EQ(*passed, 1);
+        CHECK_EQ(GET(passed), 1);
         rocshmem_barrier_all();
     }
     CHECK_EQ(rocshmemx_stream_destroy(stream), 0);
@@ -223,7 +223,7 @@ static void of_a_team(void)
     int n = rocshmem_team_n_pes(team), mine = rocshmem_team_my_pe(team);
     unsigned char *dest = symmetric((size_t)n_pes * 1000), *source = symmetric((size_t)n_pes * 1000);
     void *stream = new_stream();
-    for (uint64_t round = 0; round < 100; round++) {
+    for (uint64_t round = 0; round < (uint64_t)times(100); round++) {
         int root = (int)(round % (uint64_t)n);
         for (int i = 0; i < n; i++) fill(source + i * 1000, 1000, round * 50 + (uint64_t)(mine * 7 + i));
         rocshmem_barrier_on_stream(team, stream);
@@ -389,18 +389,20 @@ static void fcollect(void)
 static void reductions_in_a_row(void)
 {
     enum { N = 3001 };
-    int64_t *p = symmetric(N * sizeof *p), want = 1;
+    int64_t *p = symmetric(N * sizeof *p), here[N], want = 1;
     void *stream;
     CHECK_EQ(rocshmemx_stream_create(&stream), 0);
-    for (int i = 0; i < N; i++) p[i] = i;
+    for (int i = 0; i < N; i++) here[i] = i;
+    heap_write(p, here, sizeof here);
     for (int k = 0; k < 12; k++) {
         want *= n_pes;
         rocshmem_int64_sum_reduce_on_stream(ROCSHMEM_TEAM_WORLD, p, p, N, stream);
     }
     CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);
+    heap_read(here, p, sizeof here);
     for (int i = 0; i < N; i++)
-        if (p[i] != i * want) {
-            FAIL("element %d is %lld", i, (long long)p[i]);
+        if (here[i] != i * want) {
+            FAIL("element %d is %lld", i, (long long)here[i]);
             break;
         }
     CHECK_EQ(rocshmemx_stream_destroy(stream), 0);

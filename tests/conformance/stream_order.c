@@ -66,7 +66,7 @@ static void chain(void)
                                          streams[i]);
     }
     for (int i = 0; i < LENGTH; i++) CHECK_EQ(rocshmemx_stream_query(streams[i]), 0);
-    CHECK_EQ(words[0], 0);
+    CHECK_EQ(GET(&words[0]), 0);
     rocshmem_uint64_atomic_set(&words[LENGTH], 7, me);
     CHECK_EQ(rocshmem_signal_wait_until(words, ROCSHMEM_CMP_EQ, 7),
              7); /* the worker does it: nobody synchronises */
@@ -88,7 +88,7 @@ static void ping_pong(void)
         if (!(me & 1)) rocshmem_signal_wait_until_on_stream(word, ROCSHMEM_CMP_GE, i, stream);
     }
     finish(stream);
-    if (peer < n_pes) CHECK_EQ(*word, N);
+    if (peer < n_pes) CHECK_EQ(GET(word), N);
     rocshmem_barrier_all();
     rocshmem_free(word);
 }
@@ -98,7 +98,7 @@ static void host_and_stream(void)
 {
     uint64_t *in = symmetric(64), *out = symmetric(64), dummy = 0;
     void *stream = new_stream();
-    for (uint64_t i = 1; i <= 300; i++) {
+    for (uint64_t i = 1; i <= (uint64_t)times(300); i++) {
         rocshmem_signal_wait_until_on_stream(in, ROCSHMEM_CMP_GE, i, stream);
         rocshmem_putmem_signal_on_stream(out, &dummy, 0, out, i, ROCSHMEM_SIGNAL_SET, me, stream);
         rocshmem_uint64_atomic_inc(in, right());
@@ -117,7 +117,7 @@ static void barrier_orders(void)
     uint64_t *values = symmetric(N * sizeof *values), *got = symmetric(N * sizeof *got),
              *own = symmetric(N * sizeof *own);
     void *stream = new_stream();
-    for (uint64_t i = 0; i < N; i++) own[i] = i * 100 + (uint64_t)me;
+    for (uint64_t i = 0; i < N; i++) SET(&own[i], i * 100 + (uint64_t)me);
     for (int i = 0; i < N; i++) {
         rocshmem_putmem_on_stream(&values[i], &own[i], 8, right(), stream);
         if (i % 2)
@@ -128,7 +128,7 @@ static void barrier_orders(void)
                                   stream); /* what the left PE put before the barrier */
     }
     finish(stream);
-    for (uint64_t i = 0; i < N; i++) CHECK_EQ(got[i], i * 100 + (uint64_t)left());
+    for (uint64_t i = 0; i < N; i++) CHECK_EQ(GET(&got[i]), i * 100 + (uint64_t)left());
     rocshmem_barrier_all();
     rocshmem_free(values);
     rocshmem_free(got);
@@ -139,10 +139,10 @@ static void barrier_orders(void)
  * or not. */
 static void two_streams_one_team(void)
 {
-    enum { N = 10000 };
-    uint64_t *words = symmetric(2 * N / 100 * sizeof *words), state = (uint64_t)me * 7 + 1, dummy = 0;
+    const int n = times(10000);
+    uint64_t *words = symmetric(2 * (size_t)n / 100 * sizeof *words), state = (uint64_t)me * 7 + 1, dummy = 0;
     void *streams[2] = {new_stream(), new_stream()};
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < n; i++) {
         void *stream = streams[(i * 7 / 3) % 2]; /* the same on every PE */
         if (i % 100 == 0)
             rocshmem_putmem_signal_on_stream(&words[i / 100], &dummy, 0, &words[i / 100], 1,
@@ -156,7 +156,7 @@ static void two_streams_one_team(void)
     }
     finish(streams[0]);
     finish(streams[1]);
-    for (int i = 0; i < N / 100; i++) CHECK_EQ(words[i], 1);
+    for (int i = 0; i < n / 100; i++) CHECK_EQ(GET(&words[i]), 1);
     rocshmem_barrier_all();
     rocshmem_free(words);
 }
@@ -200,7 +200,7 @@ static void host_and_stream_barriers(void)
 {
     uint64_t state = (uint64_t)me;
     void *stream = new_stream();
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < times(500); i++) {
         rocshmem_barrier_all_on_stream(stream);
         dawdle(&state);
         rocshmem_barrier_all();
@@ -221,14 +221,14 @@ static void thread_of_barriers(void *arg, int i)
     struct shared_team *shared = &((struct shared_team *)arg)[i];
     uint64_t state = (uint64_t)(me + 100 * i), dummy = 0;
     void *stream = new_stream();
-    for (uint64_t k = 1; k <= 500; k++) {
+    for (uint64_t k = 1; k <= (uint64_t)times(500); k++) {
         rocshmem_putmem_signal_on_stream(shared->words, &dummy, 0, shared->words, 1, ROCSHMEM_SIGNAL_ADD,
                                          right(), stream);
         rocshmem_barrier_on_stream(shared->team, stream);
         dawdle(&state);
         if (k % 50) continue;
         CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);
-        CHECK(*(volatile uint64_t *)shared->words >= k);
+        CHECK(GET(shared->words) >= k);
     }
     finish(stream);
 }
@@ -243,7 +243,7 @@ static void two_threads(void)
     run_threads(2, thread_of_barriers, shared);
     rocshmem_barrier_all();
     for (int i = 0; i < 2; i++) {
-        CHECK_EQ(*shared[i].words, 500);
+        CHECK_EQ(GET(shared[i].words), times(500));
         rocshmem_team_destroy(shared[i].team);
         rocshmem_free(shared[i].words);
     }
@@ -253,7 +253,7 @@ static void same_stream(void *arg, int i)
 {
     uint64_t own = 0;
     (void)i;
-    for (int k = 0; k < 1000; k++)
+    for (int k = 0; k < times(1000); k++)
         rocshmem_putmem_signal_on_stream(arg, &own, 0, arg, 1, ROCSHMEM_SIGNAL_ADD, right(), NULL);
     CHECK_EQ(rocshmemx_stream_synchronize(NULL), 0);
 }
@@ -263,7 +263,7 @@ static void threads_on_one_stream(void)
     uint64_t *word = symmetric(64);
     run_threads(4, same_stream, word);
     rocshmem_barrier_all();
-    CHECK_EQ(*word, 4000);
+    CHECK_EQ(GET(word), 4 * times(1000));
     rocshmem_free(word);
 }
 
@@ -288,7 +288,7 @@ static void later_teams(void)
                                                  stream);
                 rocshmem_barrier_on_stream(team, stream);
                 CHECK_EQ(rocshmemx_stream_synchronize(stream), 0);
-                CHECK(*(volatile uint64_t *)word > done);
+                CHECK(GET(word) > done);
                 done++;
             }
             rocshmem_team_destroy(team);

@@ -51,13 +51,15 @@ static void check_shape(const char *name, size_t k, const unsigned char *dest, s
 {
     size_t nelems = shapes[k].nelems, dst = shapes[k].dst, sst = shapes[k].sst;
     unsigned char *want = ordinary(ROOM * width), *source = ordinary(ROOM * width);
+    unsigned char *got = copy_of(dest, ROOM * width);
     fill(source, ROOM * width, seed);
     memset(want, 0xee, ROOM * width);
     for (size_t i = 0; i < nelems; i++) memcpy(want + i * dst * width, source + i * sst * width, width);
-    if (memcmp(want, dest, ROOM * width) != 0)
+    if (memcmp(want, got, ROOM * width) != 0)
         FAIL("%s of %zu elements with strides %zu and %zu is wrong", name, nelems, dst, sst);
     free(want);
     free(source);
+    free(got);
 }
 
 static void every_shape(const char *name, size_t width, strided *put, strided *get)
@@ -123,11 +125,11 @@ static void transpose(void)
 {
     enum { N = 16 };
     double *a = symmetric(N * N * sizeof *a), *b = symmetric(N * N * sizeof *b);
-    for (int i = 0; i < N * N; i++) a[i] = me * 1000 + i;
+    for (int i = 0; i < N * N; i++) SET(&a[i], me * 1000 + i);
     rocshmem_barrier_all();
     for (int i = 0; i < N; i++) rocshmem_double_iput(b + i * N, a + i, 1, N, N, right());
     rocshmem_barrier_all();
-    for (int i = 0; i < N * N; i++) CHECK_EQ(b[i], left() * 1000 + i % N * N + i / N);
+    for (int i = 0; i < N * N; i++) CHECK_EQ(GET(&b[i]), left() * 1000 + i % N * N + i / N);
     rocshmem_barrier_all();
     rocshmem_free(a);
     rocshmem_free(b);
@@ -136,17 +138,18 @@ static void transpose(void)
 /* One PE writes words whose halves agree, strided; the other never sees halves that do not. */
 static void whole_words(void)
 {
-    enum { N = 64, ROUNDS = 500 };
+    enum { N = 64 };
+    const int rounds = times(500);
     uint64_t *words = symmetric(3 * N * sizeof *words), source[2 * N];
     rocshmem_barrier_all();
     if (me == 0)
-        for (uint64_t i = 1; i <= ROUNDS; i++) {
+        for (uint64_t i = 1; i <= (uint64_t)rounds; i++) {
             for (int k = 0; k < 2 * N; k++) source[k] = i << 32 | i;
             rocshmem_uint64_iput(words, source, 3, 2, N, n_pes - 1);
         }
     if (me == n_pes - 1)
-        for (int i = 0; i < 20 * ROUNDS; i++) {
-            uint64_t word = __atomic_load_n(&words[i % N * 3], __ATOMIC_RELAXED);
+        for (int i = 0; i < 20 * rounds; i++) {
+            uint64_t word = GET(&words[i % N * 3]);
             CHECK_EQ(word >> 32, word & 0xffffffffu);
         }
     rocshmem_barrier_all();
@@ -193,7 +196,7 @@ static void wrong_strides(void)
     rocshmem_barrier_all();
     rocshmem_int_iput(p, local, 11, 1, 10, right()); /* the last one is the last of the allocation */
     rocshmem_barrier_all();
-    CHECK_EQ(p[99], 10);
+    CHECK_EQ(GET(&p[99]), 10);
     rocshmem_free(p);
 }
 
@@ -283,7 +286,9 @@ static void one_element(void)
         T *p = symmetric(4 * sizeof *p);                                                                     \
         rocshmem_ctx_##name##_p(context(c), &p[1], (T)(me + 3), right_on(c));                                \
         rocshmem_barrier_all();                                                                              \
-        if (p[0] != 0 || p[1] != (T)(left() + 3) || p[2] != 0) FAIL("%s: p on context %d", #name, c);        \
+        T here[3];                                                                                           \
+        heap_read(here, p, sizeof here);                                                                     \
+        if (here[0] != 0 || here[1] != (T)(left() + 3) || here[2] != 0) FAIL("%s: p on %d", #name, c);       \
         if (rocshmem_ctx_##name##_g(context(c), &p[1], right_on(c)) != (T)(me + 3))                          \
             FAIL("%s: g on context %d", #name, c);                                                           \
         rocshmem_barrier_all();                                                                              \

@@ -166,12 +166,12 @@ static void grid(void)
         CHECK_EQ(y_config.num_contexts, row + 1);
         CHECK_EQ(rocshmem_team_get_config(y, ROCSHMEM_TEAM_NUM_CONTEXTS, &x_config), 0);
         CHECK_EQ(x_config.num_contexts, column + 1);
-        places[0] = me;
+        SET(&places[0], me);
         CHECK_EQ(rocshmem_int_fcollect(x, &places[2], places, 1), 0);
-        for (int i = 0; i < rocshmem_team_n_pes(x); i++) CHECK_EQ(places[2 + i], row * width + i);
+        for (int i = 0; i < rocshmem_team_n_pes(x); i++) CHECK_EQ(GET(&places[2 + i]), row * width + i);
         rocshmem_barrier(x);
         CHECK_EQ(rocshmem_int_fcollect(y, &places[2], places, 1), 0);
-        for (int i = 0; i < rocshmem_team_n_pes(y); i++) CHECK_EQ(places[2 + i], column + i * width);
+        for (int i = 0; i < rocshmem_team_n_pes(y); i++) CHECK_EQ(GET(&places[2 + i]), column + i * width);
         rocshmem_barrier(y);
         /* A third dimension: the row in columns of two. */
         rocshmem_team_t xx, xy;
@@ -297,7 +297,7 @@ static void many_alive(void)
     for (int i = 0; i < MANY; i += 7) {
         rocshmem_uint64_atomic_inc(word, right());
         rocshmem_barrier(teams[i]);
-        CHECK_EQ(*word, i / 7 + 1);
+        CHECK_EQ(GET(word), i / 7 + 1);
         rocshmem_barrier(teams[MANY - 1 - i]);
     }
     for (int i = 0; i < MANY; i++) rocshmem_team_destroy(teams[(i * 7) % MANY]);
@@ -326,11 +326,11 @@ static void handles_agree(void)
     rocshmem_team_t even, whole;
     CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 2, (n_pes + 1) / 2, NULL, 0, &even), 0);
     CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &whole), 0);
-    handles[0] = (uint64_t)(uintptr_t)even;
-    handles[1] = (uint64_t)(uintptr_t)whole;
+    SET(&handles[0], (uint64_t)(uintptr_t)even);
+    SET(&handles[1], (uint64_t)(uintptr_t)whole);
     rocshmem_barrier_all();
-    CHECK_EQ(rocshmem_uint64_g(&handles[1], 0), handles[1]);
-    if (me % 2 == 0) CHECK_EQ(rocshmem_uint64_g(&handles[0], 0), handles[0]);
+    CHECK_EQ(rocshmem_uint64_g(&handles[1], 0), (uintptr_t)whole);
+    if (me % 2 == 0) CHECK_EQ(rocshmem_uint64_g(&handles[0], 0), (uintptr_t)even);
     rocshmem_barrier_all();
     rocshmem_team_destroy(even);
     rocshmem_team_destroy(whole);
@@ -348,14 +348,14 @@ static void disjoint(void)
     CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, first, 1, n_pes - first, NULL, 0, &high), 0);
     half = me < first ? low : high;
     int size = rocshmem_team_n_pes(half), place = rocshmem_team_my_pe(half);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < times(200); i++) {
         if (me < first || i % 2) rocshmem_barrier(half); /* the halves do different numbers of barriers */
         CHECK_EQ(rocshmem_team_split_strided(half, 0, 1, size, NULL, 0, &mine), 0);
         CHECK_EQ(rocshmem_team_my_pe(mine), place);
         int next = rocshmem_team_translate_pe(mine, (place + 1) % size, ROCSHMEM_TEAM_WORLD);
         rocshmem_uint64_atomic_inc(word, next);
         rocshmem_barrier(mine);
-        CHECK_EQ(*(volatile uint64_t *)word, i + 1);
+        CHECK_EQ(GET(word), i + 1);
         rocshmem_barrier(mine);
         rocshmem_team_destroy(mine);
     }
@@ -382,7 +382,7 @@ static void alone_together(void)
         int next = (rocshmem_team_my_pe(part) + 1) % rocshmem_team_n_pes(part);
         rocshmem_uint64_atomic_inc(word, rocshmem_team_translate_pe(part, next, ROCSHMEM_TEAM_WORLD));
         rocshmem_barrier(part);
-        CHECK_EQ(*(volatile uint64_t *)word, i);
+        CHECK_EQ(GET(word), i);
         rocshmem_barrier(part);
     }
     rocshmem_team_destroy(alone);
@@ -406,9 +406,9 @@ static void active_sets(void)
                 CHECK(set == again);
                 CHECK_EQ(rocshmem_team_n_pes(set), size);
                 CHECK_EQ(rocshmem_team_my_pe(set), place);
-                *mine = me;
+                SET(mine, me);
                 CHECK_EQ(rocshmem_fcollectmem(set, all, mine, sizeof *mine), 0);
-                for (int i = 0; i < size; i++) CHECK_EQ(all[i], start + i * stride);
+                for (int i = 0; i < size; i++) CHECK_EQ(GET(&all[i]), start + i * stride);
                 rocshmem_team_destroy(set); /* leaves it alone */
                 rocshmem_barrier(set);
             }
@@ -448,11 +448,11 @@ static void barriers_of_team(void *arg, int i)
 {
     struct two_teams *two = arg;
     uint64_t state = (uint64_t)(me + 10 * i);
-    for (uint64_t k = 1; k <= 1000; k++) {
+    for (uint64_t k = 1; k <= (uint64_t)times(1000); k++) {
         rocshmem_uint64_atomic_inc(&two->words[i], right());
         dawdle(&state);
         rocshmem_barrier(two->team[i]);
-        uint64_t now = *(volatile uint64_t *)&two->words[i];
+        uint64_t now = GET(&two->words[i]);
         if (now != k && now != k + 1) FAIL("thread %d: after barrier %d the word is %d", i, (int)k, (int)now);
     }
 }

@@ -31,13 +31,15 @@ static void check_indices(const char *name, const size_t *indices, size_t n, uns
 #define DEFINE(name, T, ...)                                                                                 \
     static void still_##name(T *words, const T *values, T value, const int *status, int cmp)                 \
     {                                                                                                        \
+        T here[N];                                                                                           \
         unsigned one = 0, each = 0, set = 0;                                                                 \
         size_t indices[N], n, any;                                                                           \
+        heap_read(here, words, sizeof here);                                                                 \
         for (int i = 0; i < N; i++) {                                                                        \
             if (status && status[i]) continue;                                                               \
             set |= 1u << i;                                                                                  \
-            if (HOLDS(words[i], cmp, value)) one |= 1u << i;                                                 \
-            if (HOLDS(words[i], cmp, values[i])) each |= 1u << i;                                            \
+            if (HOLDS(here[i], cmp, value)) one |= 1u << i;                                                  \
+            if (HOLDS(here[i], cmp, values[i])) each |= 1u << i;                                             \
         }                                                                                                    \
         for (int vector = 0; vector < 2; vector++) {                                                         \
             unsigned want = vector ? each : one;                                                             \
@@ -69,16 +71,18 @@ static void check_indices(const char *name, const size_t *indices, size_t n, uns
         static const int skips[3][N] = {{0}, {0, 1, 0, -1, 0, 7}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};     \
         const T edge = (T)((uint64_t)1 << (8 * sizeof(T) - 1));                                              \
         const T values[N] = {0, 1, (T)-1, (T)-100, 100, edge, (T) ~(uint64_t)edge, 7, 7, 7, 7, (T)-7};       \
-        T *words = symmetric(N * sizeof *words);                                                             \
+        T *words = symmetric(N * sizeof *words), here[N];                                                    \
         for (int shift = 0; shift < 3; shift++)                                                              \
             for (int cmp = 0; cmp < 6; cmp++)                                                                \
                 for (int s = 0; s < 4; s++) {                                                                \
-                    for (int i = 0; i < N; i++) words[i] = values[(i + shift * 2) % N];                      \
+                    for (int i = 0; i < N; i++) here[i] = values[(i + shift * 2) % N];                       \
+                    heap_write(words, here, sizeof here);                                                    \
                     still_##name(words, values, values[(cmp + shift) % N], s ? skips[s - 1] : NULL, cmp);    \
                 }                                                                                            \
         for (int cmp = 0; cmp < 6; cmp++) { /* all hold: EQ, GE and LE only */                               \
-            for (int i = 0; i < N; i++) words[i] = edge;                                                     \
-            still_##name(words, words, edge, NULL, cmp);                                                     \
+            for (int i = 0; i < N; i++) here[i] = edge;                                                      \
+            heap_write(words, here, sizeof here);                                                            \
+            still_##name(words, here, edge, NULL, cmp);                                                      \
         }                                                                                                    \
         rocshmem_barrier_all();                                                                              \
         rocshmem_free(words);                                                                                \
@@ -144,7 +148,7 @@ static void partners(void)
 static void empty(void)
 {
     size_t indices[2] = {77, 78};
-    int *words = symmetric(2 * sizeof *words), status[2] = {1, 2};
+    int *words = symmetric(2 * sizeof *words), status[2] = {1, 2}, zeros[2] = {0};
     rocshmem_int_wait_until_all(NULL, 0, NULL, ROCSHMEM_CMP_EQ, 1);
     rocshmem_int_wait_until_all_vector(NULL, 0, NULL, ROCSHMEM_CMP_EQ, NULL);
     rocshmem_int_wait_until_all(words, 2, status, ROCSHMEM_CMP_EQ, 1);
@@ -153,7 +157,7 @@ static void empty(void)
     CHECK_EQ(rocshmem_int_wait_until_any(words, 2, status, ROCSHMEM_CMP_EQ, 0), SIZE_MAX);
     CHECK_EQ(rocshmem_int_wait_until_some(NULL, 0, NULL, NULL, ROCSHMEM_CMP_EQ, 1), 0);
     CHECK_EQ(rocshmem_int_wait_until_some(words, 2, indices, status, ROCSHMEM_CMP_EQ, 0), 0);
-    CHECK_EQ(rocshmem_int_wait_until_some_vector(words, 2, indices, status, ROCSHMEM_CMP_EQ, words), 0);
+    CHECK_EQ(rocshmem_int_wait_until_some_vector(words, 2, indices, status, ROCSHMEM_CMP_EQ, zeros), 0);
     CHECK_EQ(rocshmem_int_test_all(NULL, 0, NULL, ROCSHMEM_CMP_EQ, 1), 1);
     CHECK_EQ(rocshmem_int_test_all(words, 2, status, ROCSHMEM_CMP_EQ, 1), 1);
     CHECK_EQ(rocshmem_int_test_any(NULL, 0, NULL, ROCSHMEM_CMP_EQ, 1), SIZE_MAX);
@@ -204,7 +208,7 @@ static void gather(void)
                 indices[0] =
                     rocshmem_uint64_wait_until_any(flags, (size_t)n_pes, status, ROCSHMEM_CMP_GE, round);
             for (size_t i = 0; i < n; i++) {
-                CHECK_EQ(data[indices[i]], round * 1000 + indices[i]);
+                CHECK_EQ(GET(&data[indices[i]]), round * 1000 + indices[i]);
                 status[indices[i]] = 1;
             }
             left_over -= n;
@@ -264,7 +268,7 @@ static void threads(void)
     uint32_t *words = symmetric(16 * sizeof *words);
     run_threads(4, wait_for_mine, words);
     rocshmem_barrier_all();
-    for (int i = 0; i < 16; i++) CHECK_EQ(words[i], 100);
+    for (int i = 0; i < 16; i++) CHECK_EQ(GET(&words[i]), 100);
     rocshmem_free(words);
 }
 

@@ -27,8 +27,10 @@ extern "C" {
  * are shmem_my_pe and shmem_n_pes, shmalloc, shfree, shrealloc and shmemalign are shmem_malloc, _free, _realloc
  * and _align. Deprecated since 1.2. Source: OpenSHMEM 1.5, annex on deprecated API. */
 SHMEM_API void start_pes(int npes);
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 SHMEM_API int _my_pe(void);
 SHMEM_API int _num_pes(void);
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 SHMEM_API void *shmalloc(size_t size);
 SHMEM_API void shfree(void *ptr);
 SHMEM_API void *shrealloc(void *ptr, size_t size);

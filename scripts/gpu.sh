@@ -101,6 +101,16 @@ else
         step torch-$n 60 env PYTHONPATH="$PWD/python:$PWD/$build/lib" $run -n "$n" python3 tests/gpu/torch_gpu.py
     done
 fi
+if [ $python = off ]; then
+    skip python "the extension was not built"
+elif ! python3 -c 'import pytest, numpy' 2>/dev/null; then
+    skip python "no pytest, or no NumPy"
+else
+    step python 150 env PYTHONPATH="$PWD/python:$PWD/$build/lib" PYTHONDONTWRITEBYTECODE=1 ROCSHMEM_RUN="$PWD/$run" \
+        ROCSHMEM_SIGNAL_EXACT=1 ROCSHMEM_HEAP_SIZE=256M \
+        python3 -m pytest -p no:cacheprovider -q -rs --durations=5 tests/python/test_jobs_api.py tests/python/test_arrays.py
+    tail -1 "$results/python.log" 2>/dev/null
+fi
 
 # What the library asks of the driver (is this memory pageable?) may fail by right: the errors of calls are its business.
 sanitizer=$(PATH=$PATH:$(echo /usr/local/cuda*/bin | tr ' ' ':') command -v compute-sanitizer)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Collectives and waits on arrays: ``rocshmem4py.reduce(dest, source)`` instead of addresses, counts and type names.
 
-An array is a SymmetricBuffer, a NumPy array (or whatever else has ``__array_interface__``) or a torch tensor that lives
-in the symmetric heap: ``buf.view("f8")`` makes one. Address, number of elements and type are read from it; nothing is
-copied, and neither NumPy nor torch is imported. A SymmetricBuffer without a dtype is bytes.
+An array is a SymmetricBuffer, a NumPy or CuPy array (or whatever else has ``__array_interface__`` or
+``__cuda_array_interface__``) or a torch tensor that lives in the symmetric heap: ``buf.view("f8")`` makes one.
+Address, number of elements and type are read from it; nothing is copied, and neither NumPy nor torch is imported. A
+SymmetricBuffer without a dtype is bytes.
 
 That an address is symmetric is checked by the runtime, so a mistake of one PE is an error on every member of the team,
 and no PE waits for it.
@@ -59,11 +60,11 @@ def _array(function: str, name: str, value: Any, written: bool = False) -> _Arra
         return _of_buffer(function, name, value)
     if hasattr(value, "data_ptr") and hasattr(value, "element_size"):
         return _of_tensor(function, name, value)
-    interface = getattr(value, "__array_interface__", None)
+    interface = getattr(value, "__array_interface__", None) or getattr(value, "__cuda_array_interface__", None)
     if interface is None:
         raise TypeError(
-            f"{function}: {name} must be a SymmetricBuffer, or a NumPy array or torch tensor in symmetric memory, not "
-            f"{type(value).__name__}; SymmetricBuffer.view(dtype) makes one"
+            f"{function}: {name} must be a SymmetricBuffer, or a NumPy, CuPy or torch array in symmetric memory, "
+            f"not {type(value).__name__}; SymmetricBuffer.view(dtype) makes one"
         )
     return _of_interface(function, name, interface, written)
 

@@ -165,8 +165,7 @@ class SymmetricBuffer(_Memory):
             numpy.ndarray or torch.Tensor: writable; keeps the memory from being reused while it lives.
         Raises:
             ValueError: dtype and shape do not cover the buffer.
-            TypeError: a NumPy view of GPU memory.
-            BufferError: the buffer is freed.
+            BufferError: the buffer is freed, or the memory is a GPU's and a NumPy array was asked for.
             ImportError: NumPy is not installed.
         Source: extension."""
         if dtype is None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from memory import ON_GPU, array, view
 
 import _rocshmem4py as raw
 import rocshmem4py as rs
@@ -34,13 +35,6 @@ OPS: dict[str, Callable[[Any], Any]] = {
     "xor": np.bitwise_xor.reduce,
 }
 WAITED = [t for t, n in NUMPY.items() if n in ("i4", "u4", "i8", "u8")]
-
-
-def array(dtype: str, n: int, fill: Any = 0) -> Any:
-    """A symmetric NumPy array; dropped with the last reference."""
-    made = rs.SymmetricBuffer(np.dtype(dtype).itemsize * n).view(dtype)
-    made[:] = fill
-    return made
 
 
 def refused(kind: type[Exception], words: str, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> None:
@@ -226,6 +220,7 @@ def case_teams_in_two_dimensions() -> None:
     source, dest = array("i4", 1, ME), array("i4", 1)
     rs.reduce(dest, source, team=row)
     assert dest[0] == sum(pe for pe in range(N) if pe // width == ME // width)
+    rs.rocshmem_barrier_all()  # all have looked at dest
     with rs.Context(column) as ctx:
         assert ctx.team == column
         ctx.put(dest, np.array([ME], "i4"), 0)
@@ -269,12 +264,14 @@ def case_array_forms_with_numpy() -> None:
 def case_array_forms_with_buffers() -> None:
     for dtype, n in ((None, 8), ("i4", 2), (np.dtype("f8"), 1)):
         source, dest = rs.SymmetricBuffer(8, dtype=dtype), rs.SymmetricBuffer(8, dtype=dtype)
-        source.view()[:] = 1
-        assert source.view().size == n
+        if ON_GPU:
+            refused(BufferError, "GPU", source.view)
+        view(source)[:] = 1
+        assert view(source).size == n
         rs.reduce(dest, source)
-        assert (dest.view() == N).all()
+        assert (view(dest) == N).all()
         rs.broadcast(dest, source, 0)
-        assert (dest.view() == 1).all()
+        assert (view(dest) == 1).all()
         for buffer in (source, dest):
             buffer.free()
         refused(ValueError, "reduce: dest freed", rs.reduce, dest, source)

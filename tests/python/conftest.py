@@ -94,6 +94,8 @@ def job_env(extra: Mapping[str, str | None] | None = None) -> dict[str, str]:
     """This process's environment without any launcher's variables; ``extra`` is added, None removes a variable."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(_LAUNCHER_PREFIXES) and k not in _LAUNCHER_NAMES}
     env["PATH"] = os.path.join(sys.prefix, "bin") + os.pathsep + env.get("PATH", "")
+    # Programs import memory.py.
+    env["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *filter(None, [env.get("PYTHONPATH")])])
     env.setdefault("OMP_NUM_THREADS", "1")
     env["PYTHONUNBUFFERED"] = "1"
     env["PYTHONFAULTHANDLER"] = "1"

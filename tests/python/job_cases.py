@@ -22,6 +22,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from memory import ON_GPU, peek, poke
+
 import _rocshmem4py as raw
 import rocshmem4py as rs
 
@@ -45,14 +47,6 @@ class Local:
         return ctypes.string_at(self.ptr, len(self.raw))
 
 
-def peek(ptr: int, n: int) -> bytes:
-    return ctypes.string_at(int(ptr), n)
-
-
-def poke(ptr: int, data: bytes) -> None:
-    ctypes.memmove(int(ptr), data, len(data))
-
-
 def zeroed(n: int) -> int:
     """Symmetric memory of n zero bytes."""
     return rs.rocshmem_calloc(1, n)
@@ -68,7 +62,7 @@ def refused(words: str, function: Callable[..., Any], *args: Any, **kwargs: Any)
     """Calls and expects an exception whose text has every one of these words."""
     try:
         result = function(*args, **kwargs)
-    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
+    except (ValueError, TypeError, OverflowError, RuntimeError, BufferError) as error:
         for word in words.split():
             assert word in str(error), f"{word!r} is not in {error!r}"
         return error
@@ -184,11 +178,16 @@ def case_ptr_reaches_every_pe() -> None:
     bases = rs.rocshmem_get_heap_bases(p)
     assert bases == [rs.rocshmem_ptr(p, pe) for pe in range(N)] == rs.rocshmem_get_peer_ptr_table(p)
     assert bases[ME] == p and 0 not in bases and len(set(bases)) == N
+    own = zeroed(1)
+    poke(own, bytes([ME + 1]))
     for pe in range(N):
-        poke(bases[pe] + ME, bytes([ME + 1]))
+        if ON_GPU:
+            rs.rocshmem_getmem(bases[pe] + ME, own, 1, ME)  # an address for the device: the local side of a copy
+        else:
+            ctypes.memset(bases[pe] + ME, ME + 1, 1)
     rs.rocshmem_barrier_all()
     assert peek(p, N) == bytes(range(1, N + 1))
-    rs.rocshmem_barrier_all()
+    rs.rocshmem_free(own)
     local = Local(8)
     assert rs.rocshmem_ptr(dest=local.ptr, pe=0) == 0
     refused(f"rocshmem_ptr pe {N}", rs.rocshmem_ptr, p, N)
@@ -224,7 +223,12 @@ def case_symmetric_buffers_put_get_and_show_peers() -> None:
         assert peek(buf, 500) == pattern(1000, LEFT)[:500]
         assert buf.get_remote_ptr(RIGHT) == rs.rocshmem_ptr(buf, RIGHT)
         peer = rs.rocshmem_get_peer_buffer(other, RIGHT)
-        assert bytes(memoryview(peer).cast("B")) == pattern(1000, RIGHT)
+        if ON_GPU:
+            refused("", memoryview, peer)
+            buf.put(peer, 1000, ME)
+            assert peek(buf, 1000) == pattern(1000, RIGHT)
+        else:
+            assert bytes(memoryview(peer).cast("B")) == pattern(1000, RIGHT)
         assert (peer is other) == (RIGHT == ME)
         del peer
         rs.rocshmem_barrier_all()
@@ -531,7 +535,7 @@ def case_every_integer_atomic_does_what_its_name_says_and_wraps() -> None:
         bottom = wrap(name, top + 1)
         rs.rocshmem_barrier_all()
         for pe in range(N) if ME == 0 else ():
-            poke(rs.rocshmem_ptr(word, pe), bytes(16))
+            poke(word, bytes(16), pe)
             assert amo(name, "fetch")(word, pe) == 0
             assert amo(name, "set")(dest=word, value=top, pe=pe) is None
             assert amo(name, "swap")(word, bottom, pe=pe) == top
@@ -551,7 +555,7 @@ def case_every_integer_atomic_does_what_its_name_says_and_wraps() -> None:
                 assert amo(name, "xor")(word, 0xFF, pe) is None
                 assert amo(name, "fetch_xor")(word, top, pe) == 0xED
                 assert amo(name, "fetch")(word, pe) == wrap(name, 0xED ^ top)
-            assert peek(rs.rocshmem_ptr(word, pe) + nbytes, 16 - nbytes) == bytes(16 - nbytes)
+            assert peek(word + nbytes, 16 - nbytes, pe) == bytes(16 - nbytes)
     rs.rocshmem_barrier_all()
     rs.rocshmem_free(word)
 
@@ -574,7 +578,7 @@ def case_floating_point_atomics_keep_every_value() -> None:
 
 def case_contended_atomics_have_exact_sums() -> None:
     for name in INTEGERS:
-        words, rounds = zeroed(64), 50
+        words, rounds = zeroed(64), 10 if ON_GPU else 50
         nbytes = TYPES[name][0]
         for _ in range(rounds):
             amo(name, "add")(words, 3, 0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memory import torch_on_the_device
 
 pytest.importorskip("numpy", reason="NumPy is not installed")
 
@@ -36,7 +37,7 @@ def test_in_a_job(run_job: Callable[..., Any], name: str, n: int) -> None:
 
 
 def test_with_torch(run_job: Callable[..., Any]) -> None:
-    pytest.importorskip("torch", reason="torch is not installed")
+    torch_on_the_device()
 
     def program() -> None:
         import torch
@@ -78,22 +79,22 @@ def test_with_torch(run_job: Callable[..., Any]) -> None:
 def test_arrays_are_kept_while_a_stream_uses_them(run_job: Callable[..., Any]) -> None:
     def program() -> None:
         import numpy as np
+        from memory import ON_GPU, array
 
         import rocshmem4py as rs
         from rocshmem4py import arrays
 
         rs.rocshmem_init()
-        word = rs.SymmetricBuffer(8).view("u8")
-        word[:] = 0
+        word = array("u8", 1)
         stream = rs.rocshmemx_stream_create()
-        source = rs.SymmetricBuffer(80).view("f8")
-        dest = rs.SymmetricBuffer(80).view("f8")
+        source = array("f8", 10)
+        dest = array("f8", 10)
         rs.wait_until(word, "==", 1, stream)
         rs.reduce(dest, source, stream=stream)
         assert any(kept is source for kept in arrays._in_flight[stream])
         rs.rocshmem_signal_set(word.ctypes.data, 1, 0)
         rs.rocshmemx_stream_destroy(stream)
-        rs.reduce(dest, np.asarray(source), stream=0)
+        rs.reduce(dest, source if ON_GPU else np.asarray(source), stream=0)
         rs.hip_device_synchronize()
         rs.reduce(dest, source, stream=0)
         assert stream not in arrays._in_flight
@@ -128,11 +129,12 @@ def test_keyboard_interrupt_ends_a_wait_on_an_array(run_job: Callable[..., Any])
         import signal
         import threading
 
+        from memory import array
+
         import rocshmem4py as rs
 
         rs.rocshmem_init()
-        words = rs.SymmetricBuffer(32).view("i8")
-        words[:] = 0
+        words = array("i8", 4)
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         try:

@@ -69,7 +69,7 @@ struct rs_exit {
  * no entry that it has not seen consumed. */
 #define RS_DROP_LOG 8192
 
-#define RS_POST_NBYTES 8192 /* room of one PE for one team; pgas/collective.h says what lies in it */
+#define RS_POST_NBYTES 20480 /* room of one PE for one team; pgas/collective.h says what lies in it */
 
 struct rs_board {
     unsigned char *base;

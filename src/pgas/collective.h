@@ -19,7 +19,7 @@
 #include "observe/calls.h"
 #include "pgas/team.h"
 
-#define RS_RING 16           /* lines of a post */
+#define RS_RING 64           /* lines of a post */
 #define RS_STREAM_RING 8     /* stream collectives of one team that may be in flight */
 #define RS_INLINE_NBYTES 112 /* what a line carries beside its two words */
 

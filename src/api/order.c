@@ -6,14 +6,11 @@
 #include "api/api.h"
 #include "pgas/collective.h"
 
-static int complete(struct rs_job *job, bool order_only)
+/* What a transport still holds for some PE. */
+static int complete_routes(const struct rs_job *job, bool order_only)
 {
     int first = 0;
-    if (order_only)
-        atomic_thread_fence(memory_order_release); /* stores stay in order; x86 needs no instruction for it */
-    else
-        atomic_thread_fence(memory_order_seq_cst);
-    for (int pe = 0; RS_UNLIKELY(job->can_be_outstanding) && pe < job->n_pes; pe++) {
+    for (int pe = 0; pe < job->n_pes; pe++) {
         const struct rs_route *route = &job->routes[pe];
         int (*op)(const struct rs_route *) =
             order_only && route->ops->fence ? route->ops->fence : route->ops->quiet;
@@ -23,7 +20,16 @@ static int complete(struct rs_job *job, bool order_only)
     return first;
 }
 
-static inline void order(const char *function, uint32_t call, bool order_only)
+RS_HOT int complete(const struct rs_job *job, bool order_only)
+{
+    if (order_only)
+        atomic_thread_fence(memory_order_release); /* stores stay in order; x86 needs no instruction for it */
+    else
+        atomic_thread_fence(memory_order_seq_cst);
+    return RS_UNLIKELY(job->can_be_outstanding) ? complete_routes(job, order_only) : 0;
+}
+
+RS_HOT void order(const char *function, uint32_t call, bool order_only)
 {
     struct rs_thread *t = rs_enter(call);
     if (RS_UNLIKELY(!t)) {

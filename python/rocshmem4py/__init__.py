@@ -109,22 +109,11 @@ except ImportError as _error:
         path=getattr(_error, "path", None),
     ) from _error
 
-from .buffer import (  # noqa: E402
-    SymmetricBuffer as SymmetricBuffer,
-    rocshmem_create_buffer as rocshmem_create_buffer,
-    rocshmem_get_heap_bases as rocshmem_get_heap_bases,
-    rocshmem_get_peer_buffer as rocshmem_get_peer_buffer,
-    rocshmem_get_peer_ptr_table as rocshmem_get_peer_ptr_table,
-)
-from .teams import (  # noqa: E402
-    ROCSHMEM_TEAM_INVALID as ROCSHMEM_TEAM_INVALID,
-    ROCSHMEM_TEAM_SHARED as ROCSHMEM_TEAM_SHARED,
-    ROCSHMEM_TEAM_WORLD as ROCSHMEM_TEAM_WORLD,
-    _drain_live_teams as _drain_live_teams,
-    rocshmem_team_destroy as rocshmem_team_destroy,
-    rocshmem_team_split_2d as rocshmem_team_split_2d,
-    rocshmem_team_split_strided as rocshmem_team_split_strided,
-)
+#: All PEs, and no team.
+ROCSHMEM_TEAM_WORLD: int = 0
+ROCSHMEM_TEAM_INVALID: int = -1
+#: The PEs of this host.
+ROCSHMEM_TEAM_SHARED: int = 1
 
 if TYPE_CHECKING:
     from .arrays import (
@@ -134,6 +123,13 @@ if TYPE_CHECKING:
         reduce as reduce,
         reduce_scatter as reduce_scatter,
         wait_until as wait_until,
+    )
+    from .buffer import (
+        SymmetricBuffer as SymmetricBuffer,
+        rocshmem_create_buffer as rocshmem_create_buffer,
+        rocshmem_get_heap_bases as rocshmem_get_heap_bases,
+        rocshmem_get_peer_buffer as rocshmem_get_peer_buffer,
+        rocshmem_get_peer_ptr_table as rocshmem_get_peer_ptr_table,
     )
     from .contexts import Context as Context
     from .launch import (
@@ -146,7 +142,15 @@ if TYPE_CHECKING:
         init_with_torch as init_with_torch,
         set_hip_device_from_env as set_hip_device_from_env,
     )
+    from .teams import (
+        _drain_live_teams as _drain_live_teams,
+        rocshmem_team_destroy as rocshmem_team_destroy,
+        rocshmem_team_split_2d as rocshmem_team_split_2d,
+        rocshmem_team_split_strided as rocshmem_team_split_strided,
+    )
 
+    #: Every atomic of the extension: rocshmem_<type>_atomic_<op>.
+    _AMO_NAMES: tuple[str, ...]
     _rocshmem_initialized: bool
 
 __version__: str = _rocshmem4py.rocshmemx_version()
@@ -154,9 +158,6 @@ __author__ = "The rocshmem4py authors"
 
 #: Handles of the teams made by rocshmem_team_split_strided and not destroyed yet.
 _live_teams: set[int] = set()
-
-#: Every atomic of the extension: rocshmem_<type>_atomic_<op>.
-_AMO_NAMES: tuple[str, ...] = tuple(sorted(_name for _name in dir(_rocshmem4py) if "_atomic_" in _name))
 
 #: Loaded at first use, by module, so that a program that does without does not pay for them.
 _LAZY_NAMES = {
@@ -175,37 +176,44 @@ _LAZY_NAMES = {
     "reduce": "arrays",
     "reduce_scatter": "arrays",
     "wait_until": "arrays",
+    "SymmetricBuffer": "buffer",
+    "rocshmem_create_buffer": "buffer",
+    "rocshmem_get_heap_bases": "buffer",
+    "rocshmem_get_peer_buffer": "buffer",
+    "rocshmem_get_peer_ptr_table": "buffer",
+    "rocshmem_team_destroy": "teams",
+    "rocshmem_team_split_2d": "teams",
+    "rocshmem_team_split_strided": "teams",
+    "_drain_live_teams": "teams",
 }
 
 # A type checker reads the imports above and the extension's stub; these would hide mistakes from it.
 if not TYPE_CHECKING:
-    __all__ = sorted(
-        {_name for _name in dir(_rocshmem4py) if not _name.startswith("_")}
-        | {_name for _name in _LAZY_NAMES if not _name.startswith("_")}
-        | {
-            "ROCSHMEM_TEAM_INVALID",
-            "ROCSHMEM_TEAM_SHARED",
-            "ROCSHMEM_TEAM_WORLD",
-            "SymmetricBuffer",
-            "rocshmem_create_buffer",
-            "rocshmem_get_heap_bases",
-            "rocshmem_get_peer_buffer",
-            "rocshmem_get_peer_ptr_table",
-            "rocshmem_team_destroy",
-            "rocshmem_team_split_2d",
-            "rocshmem_team_split_strided",
-        }
-    )
+    # The extension's own, which ours replace (teams.py): they must not hide these.
+    for _name in _LAZY_NAMES:
+        globals().pop(_name, None)
+
+    def _public_names() -> list[str]:
+        return sorted(
+            {name for name in (*dir(_rocshmem4py), *_LAZY_NAMES) if not name.startswith("_")}
+            | {"ROCSHMEM_TEAM_INVALID", "ROCSHMEM_TEAM_SHARED", "ROCSHMEM_TEAM_WORLD"}
+        )
 
     def __getattr__(name: str) -> object:
         """Load what few programs need; _rocshmem_initialized is asked of the runtime each time."""
         if name == "_rocshmem_initialized":
             return bool(_rocshmem4py.rocshmemx_initialized())
+        value: object
         if name in _LAZY_NAMES:
-            module = __import__(f"{__name__}.{_LAZY_NAMES[name]}", fromlist=[name])
-            value = globals()[name] = getattr(module, name)
-            return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            value = getattr(__import__(f"{__name__}.{_LAZY_NAMES[name]}", fromlist=[name]), name)
+        elif name == "__all__":
+            value = _public_names()
+        elif name == "_AMO_NAMES":
+            value = tuple(amo for amo in _public_names() if "_atomic_" in amo)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_LAZY_NAMES, "_rocshmem_initialized"})
+        return sorted({*globals(), *_LAZY_NAMES, "__all__", "_AMO_NAMES", "_rocshmem_initialized"})

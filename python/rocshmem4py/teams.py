@@ -12,17 +12,13 @@ import sys
 
 import _rocshmem4py as _ext
 import rocshmem4py
+from rocshmem4py import ROCSHMEM_TEAM_INVALID, ROCSHMEM_TEAM_SHARED, ROCSHMEM_TEAM_WORLD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import SupportsIndex
 
     from _rocshmem4py import TeamConfig
-
-ROCSHMEM_TEAM_WORLD: int = 0
-ROCSHMEM_TEAM_INVALID: int = -1
-#: The PEs of this host.
-ROCSHMEM_TEAM_SHARED: int = 1
 
 _SPECIAL = (ROCSHMEM_TEAM_WORLD, ROCSHMEM_TEAM_INVALID, ROCSHMEM_TEAM_SHARED)
 _WARN_LEVELS = ("WARN", "ENV", "VERSION", "INFO", "API", "TRACE")

@@ -204,12 +204,43 @@ static bool stream_step(struct stream *stream, int pieces)
     return moved;
 }
 
-/* The job cannot go on: end what is parked, so that nothing waits for ever. */
-static void stream_break(struct stream *stream, int status)
+/* Under the stream's lock. */
+static void describe_locked(const struct stream *stream, char *out, size_t nbytes)
 {
+    static const char *const cmps[] = {"EQ", "NE", "GT", "GE", "LT", "LE"};
+    const struct rs_work *head = stream->head;
+    if (!head) {
+        snprintf(out, nbytes, "stream %p has no work queued", (void *)stream->id);
+        return;
+    }
+    int queued = 0;
+    for (const struct rs_work *work = head; work; work = work->next) queued++;
+    const struct rs_memop *op =
+        head->kind == RS_WORK_BATCH && head->done < head->u.batch.n ? &head->u.batch.ops[head->done] : NULL;
+    if (op && op->kind == RS_MEMOP_WAIT)
+        snprintf(out, nbytes,
+                 "stream %p waits for the word at %p to be %s %" PRIu64 "; it is %" PRIu64
+                 "; pieces of work queued: %d",
+                 (void *)stream->id, (void *)op->word, cmps[op->cmp], op->value,
+                 __atomic_load_n(op->word, __ATOMIC_RELAXED), queued);
+    else
+        snprintf(out, nbytes, "stream %p is at %s; pieces of work queued: %d", (void *)stream->id,
+                 head->kind == RS_WORK_COPY   ? "a copy"
+                 : head->kind == RS_WORK_CALL ? "a call"
+                                              : "a memory operation",
+                 queued);
+}
+
+/* The job cannot go on: end what is parked, so that nothing waits for ever. why: in the words of the job. */
+static void stream_break(struct stream *stream, int status, const rocshmemx_error_t *why)
+{
+    char what[192];
     pthread_mutex_lock(&stream->lock);
     struct rs_work *list = NULL;
     if (atomic_load_explicit(&stream->state, memory_order_acquire) == QUEUED && !stream->stepping) {
+        describe_locked(stream, what, sizeof what);
+        if (!strstr(why->text, "; here: ")) /* a thread that waits for streams has said it */
+            rs_fail_pe(status, why->pe, "%s; here: %s", why->text, what);
         fail_locked(stream, status);
         list = take_all_locked(stream);
         set_idle_locked(stream);
@@ -245,9 +276,10 @@ static void *worker_run(void *arg)
         else
             rc = rs_wait_pause(&wait);
         pthread_mutex_lock(&streams->lock);
-        if (rc < 0 &&
-            rc != RS_E_TIMEOUT) /* a time-out belongs to the threads that wait, not to work in a queue */
-            for (struct stream *s = streams->list; s; s = s->next) stream_break(s, rc);
+        if (rc >= 0 || rc == RS_E_TIMEOUT)
+            continue; /* which belongs to threads that wait, not to queued work */
+        rocshmemx_error_t why = *rs_error_slot();
+        for (struct stream *s = streams->list; s; s = s->next) stream_break(s, rc, &why);
     }
     pthread_mutex_unlock(&streams->lock);
     return NULL;
@@ -500,8 +532,9 @@ static int synchronize(struct rs_streams *streams, struct stream *stream)
         int rc = rs_wait_pause(&wait);
         if (rc == RS_E_INTERRUPTED || rc == RS_E_TIMEOUT) return rc; /* the work goes on */
         if (rc < 0) {
-            stream_break(stream, rc);
-            (void)take_failure(stream);
+            rocshmemx_error_t why = *rs_error_slot();
+            stream_break(stream, rc, &why);
+            (void)take_failure(stream); /* the worker's, when it was first */
             return rc;
         }
     }
@@ -544,33 +577,6 @@ int rs_streams_query(struct rs_streams *streams, void *handle)
     int idle = atomic_load_explicit(&stream->state, memory_order_acquire) == IDLE;
     stream_put(streams, stream);
     return idle;
-}
-
-/* Under the stream's lock. */
-static void describe_locked(const struct stream *stream, char *out, size_t nbytes)
-{
-    static const char *const cmps[] = {"EQ", "NE", "GT", "GE", "LT", "LE"};
-    const struct rs_work *head = stream->head;
-    if (!head) {
-        snprintf(out, nbytes, "stream %p has no work queued", (void *)stream->id);
-        return;
-    }
-    int queued = 0;
-    for (const struct rs_work *work = head; work; work = work->next) queued++;
-    const struct rs_memop *op =
-        head->kind == RS_WORK_BATCH && head->done < head->u.batch.n ? &head->u.batch.ops[head->done] : NULL;
-    if (op && op->kind == RS_MEMOP_WAIT)
-        snprintf(out, nbytes,
-                 "stream %p waits for the word at %p to be %s %" PRIu64 "; it is %" PRIu64
-                 "; %d pieces of work queued",
-                 (void *)stream->id, (void *)op->word, cmps[op->cmp], op->value,
-                 __atomic_load_n(op->word, __ATOMIC_RELAXED), queued);
-    else
-        snprintf(out, nbytes, "stream %p is at %s; %d pieces of work queued", (void *)stream->id,
-                 head->kind == RS_WORK_COPY   ? "a copy"
-                 : head->kind == RS_WORK_CALL ? "a call"
-                                              : "a memory operation",
-                 queued);
 }
 
 void rs_streams_describe(struct rs_streams *streams, void *handle, bool any, char *out, size_t nbytes)

@@ -70,6 +70,16 @@ static void write_detail(struct rs_thread *thread, uint64_t since_ns)
     thread->waited = true;
 }
 
+/* Why the job is broken, and what this thread waits for in vain. */
+static int told(const struct rs_thread *thread, int rc)
+{
+    char text[RS_NOTE_DETAIL_NBYTES] = "";
+    rocshmemx_error_t why = *rs_error_slot();
+    if ((rc != RS_E_PEER && rc != RS_E_BROKEN) || !thread->describe) return rc;
+    thread->describe(thread->describe_arg, text, sizeof text);
+    return rs_fail_pe(rc, why.pe, "%s; here: %s", why.text, text);
+}
+
 int rs_job_tick(void *arg, uint64_t waited_ns, int first)
 {
     struct rs_job *job = arg;
@@ -78,9 +88,9 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
         atomic_load_explicit(&thread->job, memory_order_relaxed) == job; /* else one of our own threads */
     uint64_t now = rs_os_now_ns();
     if (user && (first || waited_ns % 128000000u < 1000000u))
-        write_detail(thread, now - waited_ns);                      /* now and then anew */
-    if (job->board.vitals) RS_TRY(rs_board_look(&job->board, now)); /* init waits for its device before */
-    if (!user) return 0;
+        write_detail(thread, now - waited_ns);                        /* now and then anew */
+    int rc = job->board.vitals ? rs_board_look(&job->board, now) : 0; /* init waits for its device before */
+    if (!user || rc < 0) return user ? told(thread, rc) : rc;
     if (thread->awaits) RS_TRY(rs_deadlock_look(job, thread, waited_ns));
     RS_TRY(rs_job_interrupted());
     if (job->config.timeout_ns && waited_ns > job->config.timeout_ns) {

@@ -2,10 +2,11 @@
  *
  * The program behind the fault tests: every blocking call by name, and what it reports when it fails.
  *
- *     calls wait CALL VICTIM MODE   all PEs but VICTIM make the call until it fails. MODE says what VICTIM
- * does meanwhile: "loop" the same, "idle" nothing, "exit" ends with status 0 and no finalize calls differ
- * CALL OTHER       the last PE makes OTHER, all others CALL, once; then all try a barrier calls list the
- * names
+ *     calls wait CALL VICTIM MODE   all PEs but VICTIM make the call until it fails. MODE says what VICTIM does
+ *                                   meanwhile: "loop" the same, "idle" nothing, "exit" ends with status 0 and no
+ *                                   finalize
+ *     calls differ CALL OTHER       the last PE makes OTHER, all others CALL, once; then all try a barrier
+ *     calls list                    the names
  *
  * Lines on stdout, each with the PE behind the first word: READY pid; CAUGHT ns status pe op: text (ns of the
  * monotonic clock); NOTHING when a call went through that should not have; LEFT when finalize has returned.
@@ -26,6 +27,8 @@ static uint64_t *word;      /* symmetric, stays 0 */
 static rocshmem_team_t team;
 static void *stream;
 static rocshmemx_error_t caught;
+static const int skip[4] = {0, 1, 0, 0}, wanted[4] = {1, 0, 2, 3}; /* of the waits for arrays of words */
+static size_t found[4];
 
 static void on_error(const rocshmemx_error_t *error, void *arg)
 {
@@ -57,6 +60,11 @@ static void report(void)
 static void finish_stream(void)
 {
     take(rocshmemx_stream_synchronize(stream) != 0);
+}
+
+static int *ints(void)
+{
+    return (int *)(void *)word;
 }
 
 static void split(int size)
@@ -178,6 +186,17 @@ static void allocate_and_free(size_t nbytes)
     CASE(finalize, rocshmem_finalize())                                                                      \
     CASE(signal_wait_until, rocshmem_signal_wait_until(word, ROCSHMEM_CMP_EQ, 1))                            \
     CASE(int_wait_until, rocshmem_int_wait_until((int *)(void *)word, ROCSHMEM_CMP_NE, 0))                   \
+    CASE(int_wait_until_all, rocshmem_int_wait_until_all(ints(), 4, skip, ROCSHMEM_CMP_GE, 1))               \
+    CASE(int_wait_until_all_vector,                                                                          \
+         rocshmem_int_wait_until_all_vector(ints(), 4, skip, ROCSHMEM_CMP_GE, wanted))                       \
+    CASE(int_wait_until_any, (void)rocshmem_int_wait_until_any(ints(), 4, skip, ROCSHMEM_CMP_GE, 1))         \
+    CASE(int_wait_until_any_vector,                                                                          \
+         (void)rocshmem_int_wait_until_any_vector(ints(), 4, skip, ROCSHMEM_CMP_GE, wanted))                 \
+    CASE(int_wait_until_some,                                                                                \
+         (void)rocshmem_int_wait_until_some(ints(), 4, found, skip, ROCSHMEM_CMP_GE, 1))                     \
+    CASE(int_wait_until_some_vector,                                                                         \
+         (void)rocshmem_int_wait_until_some_vector(ints(), 4, found, skip, ROCSHMEM_CMP_GE, wanted))         \
+    CASE(uint64_wait_until_all, rocshmem_uint64_wait_until_all(word, 4, NULL, ROCSHMEM_CMP_EQ, 7))           \
     CASE(wait_on_stream, {                                                                                   \
         rocshmem_signal_wait_until_on_stream(word, ROCSHMEM_CMP_EQ, 1, stream);                              \
         finish_stream();                                                                                     \

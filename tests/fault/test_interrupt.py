@@ -66,7 +66,10 @@ LOCAL = [
     "rs.rocshmem_signal_wait_until_on_stream(word, 0, 1, stream); rs.rocshmemx_stream_synchronize(stream)",
     "rs.rocshmem_signal_wait_until_on_stream(word, 0, 1, stream); rs.hip_device_synchronize()",
     "rs.rocshmem_signal_wait_until_on_stream(word, 0, 1, None); rs.rocshmemx_stream_synchronize()",
-]
+    "rs.rocshmem_signal_wait_until(word, 0, 1)", "rs.rocshmemx_wait_until(word, 1, 0, 'int32')",
+    "rs.rocshmemx_wait_until_all(word, 8, 0, 1, 0, 'int64')", "rs.rocshmemx_wait_until_any(word, 8, 0, 1, 0, 'int64')",
+    "rs.rocshmemx_wait_until_some(word, 8, 0, 1, 0, 'int64')",
+]  # fmt: skip
 
 
 def interrupt(watch: Callable[..., Any], tmp_path: Path, n: int, statement: str, kind: str) -> Any:
@@ -195,17 +198,29 @@ sys.exit(130)
     assert job.leftovers() == [], str(job)
 
 
-@pytest.mark.parametrize("call", ["barrier_all", "malloc", "sum", "finalize", "signal_wait_until", "wait_on_stream"])
+#: Those that wait for words, and what the error and the dump say of them.
+TIMED = {
+    "barrier_all": "waits for PE 1", "malloc": "waits for PE 1", "sum": "waits for PE 1", "finalize": "waits",
+    "signal_wait_until": "to be EQ 1; it is 0", "wait_on_stream": "to be EQ 1; it is 0",
+    "int_wait_until": "to be NE 0; it is 0",
+    **{f"int_wait_until_{form}": "to be GE 1; 3 are not: 0, 2, 3" for form in ("all", "any", "some")},
+    **{f"int_wait_until_{form}_vector": "to be GE their values; 3 are not: 0, 2, 3" for form in ("all", "any", "some")},
+    "uint64_wait_until_all": "to be EQ 7; 4 are not: 0, 1, 2, 3",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", TIMED)
 def test_a_wait_above_the_time_out_is_an_error_with_a_dump(watch: Callable[..., Any], calls: Path, call: str) -> None:
     job = watch(2, [calls, "wait", call, 1, "idle"], env={"ROCSHMEM_TIMEOUT": "0.3"})
     pids = job.pids()
     line = job.await_lines("CAUGHT", 1, timeout=10)[0]
-    assert " -7 " in line and "ROCSHMEM_TIMEOUT" in line, line
+    assert " -7 " in line and "ROCSHMEM_TIMEOUT" in line and TIMED[call] in line, line
     job.await_lines("LEFT", 1, timeout=10)
     os.kill(pids[1], signal.SIGKILL)
     job.end()
     text = str(job)
-    assert re.search(r"PE 0 \(pid \d+\) has been in rocshmem\S+ for 0\.\d+ s", text), text
+    dumped = rf"PE 0 \(pid \d+\) has been in rocshmem\S+ for 0\.\d+ s: .*{re.escape(TIMED[call])}"
+    assert re.search(dumped, text), text
     assert re.search(r"PE 1 \(pid \d+\)", text), text
     assert job.leftovers() == [], text
 

@@ -24,12 +24,30 @@ LOOPING = [
 WAITING = [
     *(name for name in LOOPING if not name.startswith("broadcast")), "broadcast_root_1", "broadcast_root_1_on_stream",
     "free_block", "finalize", "signal_wait_until", "int_wait_until", "wait_on_stream", "device_synchronize",
+    "int_wait_until_all", "int_wait_until_all_vector", "int_wait_until_any", "int_wait_until_any_vector",
+    "int_wait_until_some", "int_wait_until_some_vector", "uint64_wait_until_all",
 ]  # fmt: skip
 E_PEER, E_BROKEN = -5, -9
 
+#: What an error says of the words that a call waited for. calls.c leaves element 1 of the arrays out.
+WORD = r"waits for the word at 0x\w+ to be {}; it is 0"
+WORDS = r"waits for words of the {} at 0x\w+ to be {}; \d are not: {}"
+WAITS = {
+    "signal_wait_until": WORD.format("EQ 1"),
+    "int_wait_until": WORD.format("NE 0"),
+    "wait_on_stream": "stream 0x10 " + WORD.format("EQ 1"),
+    "device_synchronize": "stream 0x10 " + WORD.format("EQ 1"),
+    **{f"int_wait_until_{form}": WORDS.format(3, "GE 1", "0, 2, 3") for form in ("all", "any", "some")},
+    **{
+        f"int_wait_until_{form}_vector": WORDS.format(3, "GE their values", "0, 2, 3")
+        for form in ("all", "any", "some")
+    },
+    "uint64_wait_until_all": WORDS.format(4, "EQ 7", "0, 1, 2, 3"),
+}
 
-def check_caught(job: Any, victim: int, killed_ns: int) -> None:
-    """Every other PE has an error that names the victim, within a second, and has left the job."""
+
+def check_caught(job: Any, victim: int, killed_ns: int, waits: str = "") -> None:
+    """Every other PE has an error that names the victim and its wait, within a second, and has left the job."""
     n = job.n
     caught = job.await_lines("CAUGHT", n - 1, timeout=10)
     job.await_lines("LEFT", n - 1, timeout=10)
@@ -39,6 +57,7 @@ def check_caught(job: Any, victim: int, killed_ns: int) -> None:
         assert int(status) in (E_PEER, E_BROKEN), line
         assert re.search(rf"\bPE {victim}\b", text), line
         assert int(about) == victim, line
+        assert re.search(waits, text), f"{text!r} does not say {waits}"
         seconds = (int(ns) - killed_ns) / 1e9
         assert seconds < 1.0, f"PE {pe} noticed after {seconds:.3f} s: {text}"
 
@@ -52,7 +71,7 @@ def kill_one(watch: Callable[..., Any], calls: Path, call: str, mode: str, n: in
     time.sleep(random.random() * 0.08)  # the point of the test: any moment
     killed_ns = time.monotonic_ns()
     os.kill(pids[victim], signal.SIGKILL)
-    check_caught(job, victim, killed_ns)
+    check_caught(job, victim, killed_ns, WAITS.get(call, ""))
     assert job.end() == 128 + signal.SIGKILL, str(job)
     assert f"rocshmem-run: PE {victim} " in str(job), str(job)
     assert job.leftovers() == [], str(job)
@@ -89,6 +108,7 @@ def test_a_pe_that_exits_without_finalize_is_an_error_on_all_others(
     caught = job.await_lines("CAUGHT", 2, timeout=10)
     for line in caught:
         assert re.search(rf"\bPE {victim}\b", line.split(" ", 4)[4]) and "finalize" in line, line
+        assert re.search(WAITS.get(call, ""), line), line
     assert job.end() == 0, str(job)
     assert job.leftovers() == [], str(job)
 
@@ -98,7 +118,7 @@ import os, sys, time
 import rocshmem4py as rs
 rs.rocshmem_init()
 me, victim = rs.rocshmem_my_pe(), int(sys.argv[2])
-word = rs.rocshmem_calloc(1, 8)
+word = rs.rocshmem_calloc(1, 32)
 stream = rs.rocshmemx_stream_create()
 rs.rocshmem_barrier_all()
 sys.stdout.write(f"READY {me} {os.getpid()}\\n")
@@ -121,27 +141,43 @@ sys.stdout.write(f"LEFT {me}\\n")
 """
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "rs.rocshmem_barrier_all()",
-        "rs.rocshmem_malloc(64)",
-        "rs.rocshmem_free(word)",
-        "rs.rocshmem_team_split_strided(0, 0, 1, 2)[0] and None or rs.rocshmem_barrier_all()",
-        "rs.rocshmem_barrier_all_on_stream(stream); rs.rocshmemx_stream_synchronize(stream)",
-        "rs.rocshmem_signal_wait_until_on_stream(word, 0, 1, None); rs.hip_device_synchronize()",
-        "rs.SymmetricBuffer(100)",
-        "rs.rocshmem_finalize()",
-    ],
-)
+#: Statements in Python, and what the error says of their wait. word has 4 words of 8 bytes, all 0.
+STATEMENTS = {
+    "rs.rocshmem_barrier_all()": "waits for PE 2",
+    "rs.rocshmem_malloc(64)": "waits for PE 2",
+    "rs.rocshmem_free(word)": "waits for PE 2",
+    "rs.rocshmem_team_split_strided(0, 0, 1, 2)[0] and None or rs.rocshmem_barrier_all()": "waits for PE 2",
+    "rs.rocshmem_barrier_all_on_stream(stream); rs.rocshmemx_stream_synchronize(stream)": "stream 0x10 ",
+    "rs.rocshmem_signal_wait_until_on_stream(word, 0, 1, None); rs.hip_device_synchronize()": WORD.format("EQ 1"),
+    "rs.SymmetricBuffer(100)": "waits for PE 2",
+    "rs.rocshmem_finalize()": "",
+    "rs.rocshmem_signal_wait_until(word, 2, 9)": WORD.format("GT 9"),
+    "rs.rocshmemx_wait_until(word, 4, -3, 'int64')": r"waits for the word at 0x\w+ to be LT ",
+    "rs.rocshmemx_wait_until_all(word, 4, 0, 1, 0, 'int64')": WORDS.format(4, "NE 0", "0, 1, 2, 3"),
+    "rs.rocshmemx_wait_until_all_vector(word, 3, 0, 2, word, 'int64')": WORDS.format(3, "GT their values", "0, 1, 2"),
+    "rs.rocshmemx_wait_until_any(word, 8, 0, 3, 5, 'uint32')": WORDS.format(8, "GE 5", "0, 1, 2, 3, 4, 5, 6, 7"),
+    "rs.rocshmemx_wait_until_any_vector(word, 2, 0, 4, word, 'int32')": WORDS.format(2, "LT their values", "0, 1"),
+    "rs.rocshmemx_wait_until_some(word, 4, 0, 4, -1, 'int64')": WORDS.format(4, "LT -1", "0, 1, 2, 3"),
+    "rs.rocshmemx_wait_until_some_vector(word, 1, 0, 1, word, 'uint64')": WORDS.format(1, "NE their values", "0"),
+    "rs.wait_until(rs.SymmetricBuffer(32, ptr=word, own_data=False).view('i8'), '>=', 7)": WORDS.format(
+        4, "GE 7", "0, 1, 2, 3"
+    ),
+    "rs.wait_until(rs.SymmetricBuffer(8, ptr=word, own_data=False).view('u8'), '>=', 7)": WORD.format("GE 7"),
+}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
 def test_kill_is_an_exception_in_python(watch: Callable[..., Any], tmp_path: Path, statement: str) -> None:
     program = tmp_path / "program.py"
     program.write_text(PYTHON)
     job = watch(3, [sys.executable, program, statement, 2])
     pids = job.pids()
+    time.sleep(random.random() * 0.02)  # the point of the test: before the wait, or in it
     killed_ns = time.monotonic_ns()
     os.kill(pids[2], signal.SIGKILL)
     check_caught(job, 2, killed_ns)
+    for line in job.starting("CAUGHT"):
+        assert re.search(STATEMENTS[statement], line), line
     assert job.end() == 137, str(job)
     assert job.leftovers() == [], str(job)
 

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import rocshmem4py
 
 AGAIN = """
 import os, re, sys, time
@@ -60,13 +62,15 @@ def test_a_hundred_jobs_after_each_other_leave_descriptors_mappings_and_threads_
     assert run_job(n, AGAIN, timeout=120).lines == ["constant"] * n
 
 
-def run_c(folder: Path, text: str, *libraries: str) -> subprocess.CompletedProcess[str]:
-    """Compile a program with the installed headers and libraries, run it as a job of one PE."""
+PREFIX = Path(rocshmem4py.__file__).parent
+
+
+def run_c(folder: Path, text: str, *libraries: str, lib: Path = PREFIX / "lib") -> subprocess.CompletedProcess[str]:
+    """Compile a program with the installed headers and the libraries in lib, run it as a job of one PE."""
     source, program = folder / "program.c", folder / "program"
     source.write_text(text)
-    prefix = Path(sys.modules["rocshmem4py"].__file__ or "").parent
-    command = ["cc", f"-I{prefix}/include", str(source), "-o", str(program), f"-L{prefix}/lib", *libraries]
-    subprocess.run([*command, f"-Wl,-rpath,{prefix}/lib"], check=True, timeout=60)
+    command = ["cc", f"-I{PREFIX}/include", str(source), "-o", str(program), f"-L{PREFIX}/lib", *libraries]
+    subprocess.run([*command, f"-Wl,-rpath,{lib}"], check=True, timeout=60)
     return subprocess.run([program], capture_output=True, text=True, timeout=20)
 
 
@@ -112,6 +116,74 @@ int main(void)
     )
     assert done.returncode == 1
     assert "PE 0: my_put: pe 7 is out of range" in done.stderr, done.stderr
+
+
+INIT_ATTR = """
+#include <stdio.h>
+#include <rocshmem/rocshmemx.h>
+int main(void)
+{
+    static const long any; /* stands for an MPI_Comm: nobody who could look into it is found */
+    rocshmem_init_attr_t attr = {.rank = 0, .nranks = 1, .mpi_comm = (void *)&any};
+    rocshmemx_error_t error = {.text = ""};
+    ATTR;
+    int status = rocshmem_init_attr(FLAGS, WHICH);
+    rocshmemx_take_error(&error);
+    printf("%d %d %s: %s\\n", status, rocshmem_my_pe(), error.op, error.text);
+    rocshmem_init(); /* nothing was begun: a job can still be made */
+    printf("%d\\n", rocshmem_n_pes());
+    rocshmem_finalize();
+    return 0;
+}
+"""
+
+
+def init_attr(folder: Path, attr: str, flags: str, which: str, lib: Path = PREFIX / "lib") -> tuple[int, str]:
+    text = INIT_ATTR.replace("ATTR;", attr + ";").replace("FLAGS", flags).replace("WHICH", which)
+    done = run_c(folder, text, "-lrocshmem", lib=lib)
+    assert done.returncode == 0, done
+    line, n_pes = done.stdout.splitlines()
+    status, pe, text = line.split(" ", 2)
+    assert (pe, n_pes) == ("-1", "1") and text.startswith("rocshmem_init_attr: "), done
+    return int(status), text
+
+
+@pytest.mark.parametrize(
+    ("plugin", "reason"),
+    [(None, "cannot open shared object file"), (b"", "file too short"), (b"text" * 99, "invalid ELF header")],
+    ids=["absent", "empty", "no library"],
+)
+def test_a_communicator_without_the_mpi_plug_in_is_an_error_that_says_what_else_to_do(
+    calls: Path, tmp_path: Path, plugin: bytes | None, reason: str
+) -> None:
+    for library in (PREFIX / "lib").glob("librocshmem.so*"):
+        shutil.copy(library, tmp_path)
+    if plugin is not None:
+        (tmp_path / "librocshmem_mpi.so").write_bytes(plugin)
+    status, text = init_attr(tmp_path, "", "ROCSHMEM_INIT_WITH_MPI_COMM", "&attr", lib=tmp_path)
+    assert status == rocshmem4py.ROCSHMEMX_E_UNSUPPORTED, text
+    for word in ("librocshmem_mpi.so", reason, "when CMake finds MPI", "ROCSHMEM_INIT_WITH_UNIQUEID"):
+        assert word in text, text
+
+
+@pytest.mark.parametrize(
+    ("attr", "flags", "which", "words"),
+    [
+        ("attr.mpi_comm = NULL", "ROCSHMEM_INIT_WITH_MPI_COMM", "&attr", ["attr->mpi_comm is NULL", "MPI_Comm"]),
+        ("", "ROCSHMEM_INIT_WITH_MPI_COMM", "NULL", ["attr is NULL"]),
+        ("", "ROCSHMEM_INIT_WITH_UNIQUEID", "NULL", ["attr is NULL"]),
+        ("", "7", "&attr", ["flags 7", "ROCSHMEM_INIT_WITH_UNIQUEID (1)", "ROCSHMEM_INIT_WITH_MPI_COMM (0)"]),
+        ("attr.nranks = 0", "ROCSHMEM_INIT_WITH_UNIQUEID", "&attr", ["nranks 0"]),
+        ("attr.rank = 1", "ROCSHMEM_INIT_WITH_UNIQUEID", "&attr", ["rank 1", "from 0 to 0"]),
+        ("attr.rank = -1", "ROCSHMEM_INIT_WITH_UNIQUEID", "&attr", ["rank -1", "from 0 to 0"]),
+    ],
+)
+def test_wrong_arguments_of_init_attr_are_errors_that_name_them(
+    calls: Path, tmp_path: Path, attr: str, flags: str, which: str, words: list[str]
+) -> None:
+    status, text = init_attr(tmp_path, attr, flags, which)
+    assert status == rocshmem4py.ROCSHMEMX_E_ARG, text
+    assert all(word in text for word in words), text
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,13 @@
 #ifndef PSHMEM_H
 #define PSHMEM_H
 
+/* As in shmem.h. */
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#pragma GCC system_header
+#elif defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC system_header
+#endif
+
 #include "shmem.h"
 
 #define SHMEM_NAME_(name) pshmem_##name

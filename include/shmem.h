@@ -3,7 +3,7 @@
  * OpenSHMEM 1.5 for C and C++, whole, deprecated parts included, Fortran not: a thin layer, each function calls
  * its namesake of rocshmem.h. Programs link with libshmem.so (oshcc does) and are started by oshrun.
  *
- * What the specification leaves open. All thread levels are MULTIPLE. Global and static variables of the
+ * What the specification leaves open. Any thread level is given as asked for, and all work as MULTIPLE does. Global and static variables of the
  * executable are symmetric, those of shared libraries are not. Errors: a function that returns a status returns
  * it and says on stderr what broke the job (a PE that died, PEs in different calls); a wrong argument is only
  * returned. A function that returns a pointer returns NULL. All others print "PE n: function: what is wrong"
@@ -13,6 +13,13 @@
  */
 #ifndef SHMEM_H
 #define SHMEM_H
+
+/* GCC and Clang know variadic macros and long long in C90 and C++98 too; warned of with -pedantic, but not here. */
+#if defined(__GNUC__) && defined(__cplusplus) && __cplusplus < 201103L
+#pragma GCC system_header
+#elif defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#pragma GCC system_header
+#endif
 
 #include "shmem/shmem_defs.h"
 

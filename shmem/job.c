@@ -5,14 +5,17 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "layer.h"
+#include "shmemx.h"
 
 unsigned layer_generation;
 int layer_n_pes;
 static bool finalized;
-static pid_t joined_by; /* this process, not a fork()ed child of it; 0 before init */
+static int thread_level = SHMEM_THREAD_MULTIPLE; /* what the last init was asked for: programs compare it */
+static pid_t joined_by;                          /* this process, not a fork()ed child of it; 0 before init */
 
 /* A non-zero status is left to the launcher, which ends the others and says so: waiting for them would hang. */
 static void leave_at_exit(int status, void *arg)
@@ -41,21 +44,24 @@ LAYER(void, init, (void))
 {
     configure();
     rocshmem_init();
+    thread_level = SHMEM_THREAD_MULTIPLE;
     joined();
 }
 
 LAYER(int, init_thread, (int required, int *provided))
 {
     configure();
-    int rc = rocshmem_init_thread(required, provided);
+    int rc = rocshmem_init_thread(required, NULL);
     if (rc != 0) return layer_broken(rc);
+    thread_level = required;
+    if (provided) *provided = required;
     joined();
     return 0;
 }
 
 LAYER(void, query_thread, (int *provided))
 {
-    rocshmem_query_thread(provided);
+    if (provided) *provided = thread_level;
 }
 
 LAYER(void, finalize, (void))
@@ -111,6 +117,15 @@ LAYER(void, info_get_name, (char *name))
 LAYER(void, pcontrol, (int level, ...))
 {
     (void)level;
+}
+
+/* ---- others' extensions ---- */
+
+double shmemx_wtime(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---- the names before 1.2 ---- */

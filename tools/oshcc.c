@@ -47,6 +47,8 @@ static const char help[] =
     "  -showme:compile    print what is added when compiling; -showme:link: when linking\n"
     "  -showme:incdirs    print the folder of the headers; -showme:libdirs: of the libraries\n"
     "  -showme:libs       print the names of the libraries\n"
+    "  -compile_info, -link_info    the commands that compile and that link, as MPICH's compilers print "
+    "them\n"
     "  --version          print the version, then the compiler's\n"
     "  --help             print this\n"
     "\n"
@@ -190,9 +192,13 @@ static int fail(const char *what, const char *why)
 /* What stands after "showme", or "" for the whole command; NULL: another word. */
 static const char *shown(const char *word)
 {
+    static const char *const compile[] = {"compile_info", "compile-info", NULL};
+    static const char *const link[] = {"link_info", "link-info", NULL};
     if (*word != '-') return NULL;
     word += word[1] == '-' ? 2 : 1;
     if (strcmp(word, "show") == 0 || strcmp(word, "showme") == 0) return "";
+    if (is_one_of(word, compile)) return "compile_info";
+    if (is_one_of(word, link)) return "link_info";
     return strncmp(word, "showme:", 7) == 0 ? word + 7 : NULL;
 }
 
@@ -207,6 +213,10 @@ static int show_part(const char *part, const struct place *place, struct parts *
     char *compile[] = {parts->include, NULL};
     char *link[] = {parts->lib, parts->rpath, shmem, rocshmem, NULL};
     char *names[] = {libs, runtime, NULL};
+    char *compile_info[] = {(char *)(uintptr_t)parts->compiler, parts->include, NULL};
+    char *link_info[] = {(char *)(uintptr_t)parts->compiler, parts->lib, parts->rpath, shmem, rocshmem, NULL};
+    if (strcmp(part, "compile_info") == 0) return print_words(compile_info);
+    if (strcmp(part, "link_info") == 0) return print_words(link_info);
     if (strcmp(part, "compile") == 0) return print_words(compile);
     if (strcmp(part, "link") == 0) return print_words(link);
     if (strcmp(part, "libs") == 0) return print_words(names);

@@ -26,11 +26,14 @@ enum {
     OPT_PREFIX,
     OPT_BIND_TO,
     OPT_NOTHING,
-    OPT_NOTHING_WITH_VALUE
+    OPT_NOTHING_WITH_VALUE,
+    OPT_NOTHING_WITH_TWO,
+    OPT_SET
 };
 
 static const struct option long_options[] = {
     {"np", required_argument, NULL, 'n'},
+    {"n", required_argument, NULL, 'n'},
     {"prefix", no_argument, NULL, OPT_PREFIX},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"grace", required_argument, NULL, OPT_GRACE},
@@ -43,11 +46,17 @@ static const struct option long_options[] = {
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, OPT_VERSION},
     {"help", no_argument, NULL, 'h'},
-    /* mpirun's, so that scripts for it work */
+    /* Open MPI's mpirun's and Hydra's, so that scripts for them work */
     {"bind-to", required_argument, NULL, OPT_BIND_TO},
     {"oversubscribe", no_argument, NULL, OPT_NOTHING},
     {"allow-run-as-root", no_argument, NULL, OPT_NOTHING},
     {"map-by", required_argument, NULL, OPT_NOTHING_WITH_VALUE},
+    {"ppn", required_argument, NULL, OPT_NOTHING_WITH_VALUE},
+    {"npernode", required_argument, NULL, OPT_NOTHING_WITH_VALUE},
+    {"mca", required_argument, NULL, OPT_NOTHING_WITH_TWO},
+    {"genv", required_argument, NULL, OPT_SET},
+    {"wdir", required_argument, NULL, OPT_CHDIR},
+    {"tag-output", no_argument, NULL, OPT_PREFIX},
     {NULL, 0, NULL, 0},
 };
 
@@ -69,7 +78,10 @@ static const char help[] =
     "                       by default each PE gets an equal share of the cores when there is one for each\n"
     "      --no-bind        pin nothing\n"
     "      --bind-to WHAT   core, hwthread: as --bind; none: as --no-bind\n"
-    "      --oversubscribe, --allow-run-as-root, --map-by WHAT    accepted, and change nothing\n"
+    "      --wdir DIR, --tag-output (-l), --genv NAME VALUE       as --chdir, --prefix and --env\n"
+    "      --oversubscribe, --allow-run-as-root, --map-by WHAT, --ppn N, --npernode N, --mca NAME VALUE\n"
+    "                       accepted, and change nothing\n"
+    "                       (options of several letters may have one dash or two)\n"
     "  -q, --quiet          do not say why a job failed\n"
     "  -v, --verbose        say which process is which PE, and how each ended\n"
     "      --version        print the version, and end\n"
@@ -135,6 +147,16 @@ static int take_env(struct run_options *options, const char *text)
     return -1;
 }
 
+/* NAME, and VALUE in the word behind it. */
+static int take_pair(struct run_options *options, const char *word, const char *name, const char *value)
+{
+    size_t nbytes = strlen(name) + strlen(value) + 2;
+    char *text = malloc(nbytes); /* lives as long as the process, like argv */
+    if (!text) return mistake("option", word, "does not fit in memory");
+    snprintf(text, nbytes, "%s=%s", name, value);
+    return take_env(options, text);
+}
+
 static int take_binding(struct run_options *options, const char *text)
 {
     options->bind = strcmp(text, "core") == 0 || strcmp(text, "hwthread") == 0;
@@ -150,6 +172,9 @@ static int take(struct run_options *options, int letter, const char *value)
         return take_count(value, &options->n_pes);
     case 'q':
         options->quiet = true;
+        return -1;
+    case 'l':
+        options->prefix = true;
         return -1;
     case 'v':
         options->verbose = true;
@@ -177,6 +202,7 @@ static int take(struct run_options *options, int letter, const char *value)
         return take_binding(options, value);
     case OPT_NOTHING:
     case OPT_NOTHING_WITH_VALUE:
+    case OPT_NOTHING_WITH_TWO:
         return -1;
     case OPT_HEAP:
         if (*value == '\0') return mistake("--heap", value, "is not a size");
@@ -186,6 +212,7 @@ static int take(struct run_options *options, int letter, const char *value)
         options->chdir = value;
         return -1;
     case OPT_VERSION:
+    case 'V':
         return printf("rocshmem-run %s\n", rocshmemx_version()) < 0 ? RUN_FAILED : 0;
     default:
         return RUN_FAILED;
@@ -200,16 +227,18 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
     opterr = 0; /* one form for all messages: ours */
     for (;;) {
         int at = optind;
-        int letter = getopt_long(argc, argv, "+:n:x:qvh", long_options, NULL);
+        int letter = getopt_long_only(argc, argv, "+:n:x:lqvhV", long_options, NULL);
         if (letter == -1) break;
         const char *word = at < argc ? argv[at] : "";
         if (letter == ':') return mistake("option", word, "needs a value");
         if (letter == '?') return mistake("option", word, "is unknown, ambiguous, or takes no value");
-        if (letter == 'n' && strcmp(word, "-np") == 0) { /* getopt takes the p for the value */
-            if (optind >= argc) return mistake("option", word, "needs a value");
-            optarg = argv[optind++];
+        const char *second = NULL;
+        if (letter == OPT_SET || letter == OPT_NOTHING_WITH_TWO) {
+            if (optind >= argc) return mistake("option", word, "needs two values");
+            second = argv[optind++];
         }
-        int status = take(options, letter, optarg);
+        int status =
+            letter == OPT_SET ? take_pair(options, word, optarg, second) : take(options, letter, optarg);
         if (status >= 0) return status;
     }
     if (optind >= argc) {

@@ -142,6 +142,14 @@ ROCSHMEM_API int rocshmemx_stream_query(void *stream);
  * give now. Any pointer may be NULL. 0 or STATE. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_heap_info(size_t *nbytes_out, size_t *used_out, size_t *largest_free_out);
 
+/** rocshmem_malloc, _align or _calloc where PEs may ask for different sizes: each gets a block of the largest. OpenSHMEM
+ *  leaves that undefined, and programs do it.
+ *  alignment  a power of two; 0: that of rocshmem_malloc
+ *  size       bytes; 0 on this PE: NULL, and this PE takes no part
+ *  zeroed     1: all of the block is 0
+ *  Collective over the job. Returns the block, or NULL with a message as rocshmem_malloc. Source: extension. Since 0.2. */
+ROCSHMEM_API void *rocshmemx_malloc_largest(size_t alignment, size_t size, int zeroed);
+
 /** Keep the memory of one allocation from being reused, and its window mapped, for as long as the hold lives.
  *  ptr       any address inside a live symmetric allocation
  *  hold_out  receives an opaque handle for rocshmemx_release

@@ -26,6 +26,8 @@
 #define SHMEM_MINOR_VERSION 5
 #define SHMEM_MAX_NAME_LEN 64
 #define SHMEM_VENDOR_STRING "rocshmem4py"
+/* What programs written for Open MPI's OSHMEM ask for. Source: extension. */
+#define OSHMEM_SPEC_VERSION (SHMEM_MAJOR_VERSION * 10000 + SHMEM_MINOR_VERSION * 100)
 
 /* The levels are ordered, which is all that the specification says of their values. */
 #define SHMEM_THREAD_SINGLE 0

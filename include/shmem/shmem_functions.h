@@ -21,7 +21,8 @@ extern "C" {
 
 /** Join the job that oshrun (or torchrun, Open MPI) describes; without one, a job of one PE. Collective. A second
  * call is an error. A program that ends with status 0 and has not called shmem_finalize is finalized then.
- *  required, provided  SHMEM_THREAD_*; provided receives SHMEM_THREAD_MULTIPLE, and may be NULL
+ *  required, provided  SHMEM_THREAD_*; provided receives the same, and may be NULL; after shmem_init, which is asked for
+ *                      none, shmem_query_thread says SHMEM_THREAD_MULTIPLE
  * shmem_init_thread returns 0 or a status. Errors: who is missing, what is configured wrongly.
  * Source: OpenSHMEM 1.5, Library Setup, Exit, and Query; Thread Support. */
 SHMEM_API void SHMEM_NAME_(init)(void);
@@ -49,10 +50,10 @@ SHMEM_API void SHMEM_NAME_(pcontrol)(int level, ...);
 
 /* ---- memory ---- */
 
-/** Allocate symmetric memory, aligned for every type (shmem_align: to alignment bytes, a power of two and a
- * multiple of 8).
- *  size, count  bytes, elements; equal on all PEs. 0 gives NULL at once     hints  SHMEM_MALLOC_*, ored; others
- *  are ignored, as a hint may be. Collective; a barrier at the end. shmem_calloc's memory is zero everywhere.
+/** Allocate symmetric memory, aligned for every type (shmem_align: to alignment bytes, a power of two).
+ *  size, count  bytes, elements; equal on all PEs, else each gets the largest. 0 gives NULL at once
+ *  hints        SHMEM_MALLOC_*, ored; others are ignored, as a hint may be
+ * Collective; a barrier at the end. shmem_calloc's memory is zero everywhere.
  * NULL on failure: no such block free (SHMEM_SYMMETRIC_SIZE is the heap's size), ARG.
  * Source: OpenSHMEM 1.5, Memory Management. */
 SHMEM_API void *SHMEM_NAME_(malloc)(size_t size);

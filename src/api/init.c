@@ -183,7 +183,7 @@ static int finalize_locked(struct rs_job *job)
     int rc = job->device.ops->synchronize_all(&job->device);
     struct rs_signature signature = {
         .call = RS_CALL_FINALIZE, .kind = RS_KIND_FINALIZE, .team = RS_TEAM_ID_WORLD};
-    int met = rs_job_settle(job, &signature);
+    int met = rs_job_settle(job, &signature, NULL);
     if (rc == 0) rc = met;
     rocshmemx_error_t error = *rs_error_slot();
     rs_board_leave(&job->board);

@@ -7,7 +7,9 @@
 #include "api/api.h"
 #include "pgas/collective.h"
 
-static void *allocate(const char *function, uint32_t call, enum rs_kind kind, size_t align, size_t size)
+/* any: PEs may ask for different sizes, each gets the largest. */
+static void *allocate(const char *function, uint32_t call, enum rs_kind kind, size_t align, size_t size,
+                      bool any)
 {
     void *ptr = NULL;
     struct rs_thread *t = rs_enter(call);
@@ -16,8 +18,13 @@ static void *allocate(const char *function, uint32_t call, enum rs_kind kind, si
         return NULL;
     }
     struct rs_job *job = rs_thread_job(t);
-    struct rs_signature signature = {call, kind, RS_TEAM_ID_WORLD, {size, align, 0}, 0};
-    int rc = rs_job_settle(job, &signature); /* all have entered, and dropped blocks are free */
+    struct rs_signature signature = {call, kind, RS_TEAM_ID_WORLD, {any ? 0 : size, align, 0}, 0};
+    size_t asked = size;
+    int rc = rs_job_settle(job, &signature, any ? &size : NULL); /* all are here; dropped blocks are free */
+    if (RS_UNLIKELY(size != asked))
+        rs_log(RS_LOG_WARN,
+               "%s: this PE asks for %zu bytes, another for %zu, which all get; ask for the same", function,
+               asked, size);
     if (rc == 0) rc = rs_heap_alloc(&job->heap, size, align, &ptr);
     if (rc == 0 && kind == RS_KIND_CALLOC) {
         rc = rs_device_fill(&job->device, ptr, 0, size);
@@ -33,7 +40,7 @@ static void *allocate(const char *function, uint32_t call, enum rs_kind kind, si
 void *rocshmem_malloc(size_t size)
 {
     if (size == 0 && rs_thread_job(rs_self)) return NULL;
-    return allocate(__func__, RS_CALL_MALLOC, RS_KIND_MALLOC, RS_HEAP_ALIGN, size);
+    return allocate(__func__, RS_CALL_MALLOC, RS_KIND_MALLOC, RS_HEAP_ALIGN, size, false);
 }
 
 void *rocshmem_calloc(size_t count, size_t size)
@@ -51,7 +58,7 @@ void *rocshmem_calloc(size_t count, size_t size)
         rs_return(__func__);
         return NULL;
     }
-    return allocate(__func__, RS_CALL_CALLOC, RS_KIND_CALLOC, RS_HEAP_ALIGN, nbytes);
+    return allocate(__func__, RS_CALL_CALLOC, RS_KIND_CALLOC, RS_HEAP_ALIGN, nbytes, false);
 }
 
 void *rocshmem_align(size_t alignment, size_t size)
@@ -65,7 +72,27 @@ void *rocshmem_align(size_t alignment, size_t size)
         return NULL;
     }
     if (size == 0) return NULL;
-    return allocate(__func__, RS_CALL_ALIGN, RS_KIND_MALLOC, alignment, size);
+    return allocate(__func__, RS_CALL_ALIGN, RS_KIND_MALLOC, alignment, size, false);
+}
+
+void *rocshmemx_malloc_largest(size_t alignment, size_t size, int zeroed)
+{
+    const char *function = zeroed ? "rocshmem_calloc" : alignment ? "rocshmem_align" : "rocshmem_malloc";
+    if (!rs_thread_job(rs_self) && !rs_enter_slow()) {
+        rs_return(function);
+        return NULL;
+    }
+    if (alignment && rs_check_alignment(alignment) < 0) {
+        rs_return(function);
+        return NULL;
+    }
+    if (size == 0) return NULL;
+    return allocate(function,
+                    zeroed      ? RS_CALL_CALLOC
+                    : alignment ? RS_CALL_ALIGN
+                                : RS_CALL_MALLOC,
+                    zeroed ? RS_KIND_CALLOC : RS_KIND_MALLOC, alignment ? alignment : RS_HEAP_ALIGN, size,
+                    true);
 }
 
 void rocshmem_free(void *ptr)
@@ -81,7 +108,7 @@ void rocshmem_free(void *ptr)
     int rc = rs_heap_free(&job->heap, ptr, &offset);
     if (rc == 0) {
         struct rs_signature signature = {RS_CALL_FREE, RS_KIND_FREE, RS_TEAM_ID_WORLD, {offset, 0, 0}, 0};
-        rc = rs_job_settle(job, &signature);
+        rc = rs_job_settle(job, &signature, NULL);
     }
     rs_leave(t, RS_CALL_FREE);
     if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);

@@ -84,7 +84,10 @@ void rs_signature_format(const struct rs_signature *s, char *out, size_t nbytes)
     switch (s->kind) {
     case RS_KIND_MALLOC:
     case RS_KIND_CALLOC:
-        snprintf(out, nbytes, "%s(%" PRIu64 " bytes, alignment %" PRIu64 ")", name, a, b);
+        if (a)
+            snprintf(out, nbytes, "%s(%" PRIu64 " bytes, alignment %" PRIu64 ")", name, a, b);
+        else
+            snprintf(out, nbytes, "%s(alignment %" PRIu64 ")", name, b);
         return;
     case RS_KIND_FREE:
         snprintf(out, nbytes, "%s(heap offset %" PRIu64 ")", name, a);

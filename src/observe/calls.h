@@ -62,8 +62,8 @@ const char *rs_cmp_name(int cmp); /* "GE", or "?" */
 enum rs_kind {
     RS_KIND_BARRIER = 1,    /* no args */
     RS_KIND_SYNC,           /* no args */
-    RS_KIND_MALLOC,         /* size, alignment */
-    RS_KIND_CALLOC,         /* size, alignment */
+    RS_KIND_MALLOC,         /* size (0: PEs may differ), alignment */
+    RS_KIND_CALLOC,         /* the same */
     RS_KIND_FREE,           /* heap offset */
     RS_KIND_BROADCAST,      /* elements, root; width */
     RS_KIND_ALLTOALL,       /* elements a block; width */

@@ -192,7 +192,7 @@ int rs_heap_free(struct rs_heap *heap, const void *ptr, uint64_t *offset_out)
 
 struct rs_drops rs_heap_announce(struct rs_heap *heap)
 {
-    struct rs_drops mine = {0, 0};
+    struct rs_drops mine = {0, 0, 0};
     if (!heap->logs) return mine;
     pthread_mutex_lock(&heap->lock);
     uint64_t *log = heap->logs + (size_t)heap->my_pe * RS_DROP_LOG;

@@ -95,6 +95,7 @@ void rs_heap_drop_current(const void *ptr);
 struct rs_drops {
     uint64_t count; /* entries of this PE's log so far */
     uint64_t last;  /* the newest one; when it is the only new one, it is not in the log */
+    uint64_t asked; /* bytes that this PE is about to allocate, 0: none; rs_job_settle's */
 };
 struct rs_drops rs_heap_announce(struct rs_heap *heap);
 int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all);

@@ -436,13 +436,16 @@ void rs_job_destroy(struct rs_job *job)
     free(job);
 }
 
-int rs_job_settle(struct rs_job *job, const struct rs_signature *signature)
+int rs_job_settle(struct rs_job *job, const struct rs_signature *signature, size_t *nbytes)
 {
     struct rs_drops few[64], *all = few, mine = rs_heap_announce(&job->heap);
     if (job->n_pes > 64) all = malloc((size_t)job->n_pes * sizeof *all);
     if (!all) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' counts", job->n_pes);
+    if (nbytes) mine.asked = *nbytes;
     int rc = rs_collective_exchange(job->world, signature, &mine, sizeof mine, all);
     if (rc == 0) rc = rs_heap_collect(&job->heap, all);
+    for (int pe = 0; nbytes && rc == 0 && pe < job->n_pes; pe++)
+        if (all[pe].asked > *nbytes) *nbytes = all[pe].asked;
     if (all != few) free(all);
     return rc;
 }

@@ -90,8 +90,8 @@ void rs_job_set_interrupt(int (*hook)(void *arg), void *arg);
 int rs_job_interrupted(void);
 
 /* A world collective that also settles which dropped blocks are free now; what malloc, free and finalize
- * begin with. */
-int rs_job_settle(struct rs_job *job, const struct rs_signature *signature);
+ * begin with. nbytes: NULL, or what this PE is about to allocate, where PEs may differ: becomes the most of all. */
+int rs_job_settle(struct rs_job *job, const struct rs_signature *signature, size_t *nbytes);
 
 static inline bool rs_job_has_pe(const struct rs_job *job, int pe)
 {

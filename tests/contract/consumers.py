@@ -132,6 +132,21 @@ def consume(where: str, prefix: Path, bin_: Path, lib: Path, folder: Path) -> No
             check(f"pkg-config in {where}, {name} runs", problem)
     else:
         skip(f"pkg-config in {where}", "no pkg-config here")
+    for name in ("sma", "oshmem", "openshmem"):
+        for way, words in (("-l", (f"-L{lib}", f"-l{name}")), ("its path", (str(lib / f"lib{name}.so"),))):
+            program = source / f"{name}-by-{way[1:3]}"
+            problem = steps(
+                ("cc", f"-I{prefix / 'include'}", "shmem.c", "next.c", *words, f"-Wl,-rpath,{lib}", "-o", program),
+                (*start, program), cwd=source,
+            )  # fmt: skip
+            check(f"lib{name}.so in {where}, linked with {way}", problem)
+    for standard in ("c90", "gnu90", "c99", "c11", "c++98", "c++11", "c++20"):
+        tool = bin_ / ("oshcxx" if "+" in standard else "oshcc")
+        strict = ("-Wall", "-Wextra", "-pedantic", "-Wundef", "-Wshadow", "-Werror", "-fsyntax-only")
+        language = "c++" if "+" in standard else "c"
+        (source / "only.h").write_text("#include <pshmem.h>\n#include <mpp/shmem.h>\n#include <shmemx.h>\n")
+        problem = run(tool, f"-std={standard}", *strict, "-x", language, "only.h", cwd=source)[1]
+        check(f"the headers in {where} as {standard}, no warning", problem.partition("\n")[0])
     for compiler, extension in (("oshcc", "c"), ("oshc++", "cc")):
         tool, program = bin_ / compiler, source / f"with-{compiler}"
         language = () if compiler == "oshcc" else ("-x", "c")
@@ -145,10 +160,15 @@ def consume(where: str, prefix: Path, bin_: Path, lib: Path, folder: Path) -> No
         for option, expected in (
             ("-showme:compile", f"-I{prefix / 'include'}"),
             ("--showme:link", f"-L{lib} -Wl,-rpath,{lib} -lshmem -lrocshmem"),
+            ("-compile_info:compile", f"-I{prefix / 'include'}"),
+            ("-link-info:link", f"-L{lib} -Wl,-rpath,{lib} -lshmem -lrocshmem"),
         ):
-            text = run(tool, option)[1]
+            word = option if "showme" in option else option.split(":")[0]
+            text = run(tool, word)[1]
+            if word != option:  # these begin with the compiler
+                text = text.partition(" ")[2]
             check(
-                f"{compiler} in {where}, what it says it adds when it {option.split(':')[1]}s",
+                f"{compiler} in {where}, what {word} says it adds when it {option.split(':')[1]}s",
                 "" if text == expected else text,
             )
         text = run(tool, "-c", "x.c", "-showme", OSHCC_CC="my cc", OSHCC_CXX="my cc")[1]

@@ -59,6 +59,7 @@ def twice(names: list[str]) -> list[str]:
 
 want = listed("openshmem-1.5.txt")
 functions = set(want["function"])
+extensions = set(want["extension"])
 profiled = {"p" + name for name in functions if name.startswith("shmem_")}
 check("the list of OpenSHMEM has no name twice", [p for names in want.values() for p in twice(names)])
 check("the list of OpenSHMEM is long", "" if len(functions) > 1600 else f"{len(functions)} functions")
@@ -68,6 +69,8 @@ check("shmem.h declares every function", [f"{name} is missing" for name in sorte
 ours = {name for name in plain if name.startswith("shmem_")}
 check("shmem.h declares nothing else", [f"{name} is declared" for name in sorted(ours - functions)])
 both = declared(preprocessed("#define SHMEM_NO_GENERIC", "#include <pshmem.h>"))
+more = declared(preprocessed("#include <shmemx.h>"))
+check("shmemx.h declares every extension", [f"{name} is missing" for name in sorted(extensions - more)])
 check("pshmem.h declares every profiling name", [f"{name} is missing" for name in sorted(profiled - both)])
 
 for header in want["header"]:
@@ -91,8 +94,12 @@ if shmem is None:
 else:
     have = exported(shmem)
     check("libshmem.so exports every function", [f"{name} is missing" for name in sorted(functions - have)])
+    check("libshmem.so exports every extension", [f"{name} is missing" for name in sorted(extensions - have)])
     check("libshmem.so exports every profiling name", [f"{name} is missing" for name in sorted(profiled - have)])
-    check("libshmem.so exports nothing else", [f"{name} is exported" for name in sorted(have - functions - profiled)])
+    check(
+        "libshmem.so exports nothing else",
+        [f"{name} is exported" for name in sorted(have - functions - profiled - extensions)],
+    )
 
 # ---- rocSHMEM ----
 

@@ -76,13 +76,14 @@ wanted = [
     "lib/librocshmem.so", "lib/librocshmem.so.0", "include/rocshmem/rocshmem.h", "include/rocshmem/rocshmemx.h",
     "include/rocshmem/rocshmem_types.def", "interop/torch.py",
     "include/rocshmem/rocshmem.hpp", "include/shmem.h", "include/shmem/shmem_defs.h", "include/mpp/shmem.h",
-    "lib/libshmem.so", "lib/libshmem.so.0", "lib/pkgconfig/rocshmem.pc", "lib/pkgconfig/shmem.pc",
+    "lib/libshmem.so", "lib/libshmem.so.0", "lib/libsma.so", "lib/liboshmem.so", "lib/libopenshmem.so",
+    "lib/pkgconfig/rocshmem.pc", "lib/pkgconfig/shmem.pc",
     "lib/cmake/rocshmem/rocshmemConfig.cmake", "lib/cmake/rocshmem/rocshmemConfigVersion.cmake",
 ]  # fmt: skip
 check("the package has all its files", [f"{name} is missing" for name in wanted if not (package / name).exists()])
 for folder in (VENV / "bin", package / "bin"):
     problems = []
-    for tool in ("rocshmem-run", "rocshmem-info", "rocshmem-perf", "oshrun", "oshcc", "oshc++"):
+    for tool in ("rocshmem-run", "rocshmem-info", "rocshmem-perf", "oshrun", "oshcc", "oshc++", "oshcxx", "oshCC"):
         path = folder / tool
         if not path.exists() or path.read_bytes()[:4] != b"\x7fELF":
             problems.append(f"{path} is no program in machine code")

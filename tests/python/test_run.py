@@ -111,6 +111,18 @@ def test_the_words_of_mpirun_are_understood() -> None:
     )
     done = run("-x", "COLOUR=blue", "-x", "HOME", "--bind-to", "none", "-np", 1, *show)
     assert (done.returncode, done.stdout) == (0, "blue 1\n"), done.stderr
+    done = run(
+        "-mca", "btl", "self", "-l", "-oversubscribe", "--n", 1, "-map-by", "ppr:8:node", "-x", "COLOUR=grey", *show
+    )
+    assert (done.returncode, done.stdout) == (0, "[0] grey 1\n"), done.stderr
+
+
+def test_the_words_of_hydra_are_understood(tmp_path: Path) -> None:
+    show = [sys.executable, "-c", "import os; print(os.environ['COLOUR'], os.environ['WORLD_SIZE'], os.getcwd())"]
+    done = run("-n", 1, "-ppn", 1, "-genv", "COLOUR", "a=b", "-wdir", tmp_path, *show)
+    assert (done.returncode, done.stdout) == (0, f"a=b 1 {tmp_path}\n"), done.stderr
+    done = run("-V")
+    assert (done.returncode, done.stdout) == (0, run("--version").stdout), done.stderr
 
 
 def test_oshrun_is_the_same_program() -> None:

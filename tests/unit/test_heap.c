@@ -47,7 +47,7 @@ static void drop(struct rs_job *job, const void *p)
 static void settle(struct rs_job *job)
 {
     struct rs_signature s = pes_call(job->world, RS_CALL_MALLOC, RS_KIND_MALLOC, 1, 2, 3);
-    CHECK(rs_job_settle(job, &s) == 0);
+    CHECK(rs_job_settle(job, &s, NULL) == 0);
 }
 
 static unsigned char *allocate(struct rs_job *job, size_t nbytes, size_t align)

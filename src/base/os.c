@@ -418,7 +418,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t nbytes) /* FN
     return hash;
 }
 
-uint64_t rs_os_host_id(void)
+static uint64_t find_host_id(void)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     char text[256];
@@ -437,6 +437,18 @@ uint64_t rs_os_host_id(void)
         hash = hash_bytes(hash, &id, sizeof(id));
     }
     return hash ? hash : 1;
+}
+
+/* Any thread finds the same, so relaxed and twice is fine. */
+uint64_t rs_os_host_id(void)
+{
+    static _Atomic uint64_t known;
+    uint64_t id = atomic_load_explicit(&known, memory_order_relaxed);
+    if (id == 0) {
+        id = find_host_id();
+        atomic_store_explicit(&known, id, memory_order_relaxed);
+    }
+    return id;
 }
 
 void rs_os_host_name(char *out, size_t nbytes)

@@ -69,6 +69,7 @@ struct rs_window_export {
 struct rs_device_options {
     const char *library; /* the driver's, instead of the usual one; "" */
     const char *kernels; /* a file with device code, instead of what is built in; "" */
+    bool asked;          /* the user wants this device: open its driver whatever the machine looks like */
     bool ipc;            /* export windows by IPC handle even where descriptors would do */
     size_t inline_nbytes;
 };

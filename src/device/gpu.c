@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -42,8 +43,25 @@ int rs_gpu_fail_stream(const struct rs_gpu *gpu, int code, const char *what, voi
 
 /* ---- opening ---- */
 
+/* To look for a driver in all the places where libraries are takes longer than all else in init, so where nobody asked
+ * for a GPU, the files by which any driver reaches one are looked for first. */
+static bool may_have_devices(enum rs_gpu_vendor vendor)
+{
+    static const char *const cuda[] = {"/dev/nvidiactl", "/dev/nvgpu", "/dev/nvhost-gpu", "/dev/dxg", NULL};
+    static const char *const hip[] = {"/dev/kfd", "/dev/dxg", NULL};
+    for (const char *const *path = vendor == RS_GPU_VENDOR_CUDA ? cuda : hip; *path; path++)
+        if (access(*path, F_OK) == 0) return true;
+    return false;
+}
+
 static int count(enum rs_gpu_vendor vendor, const struct rs_device_options *options, char *why, size_t nbytes)
 {
+    if (!options->asked && !may_have_devices(vendor)) {
+        snprintf(why, nbytes, "this machine has no %s; ROCSHMEM_DEVICE=%s looks for the driver all the same",
+                 vendor == RS_GPU_VENDOR_CUDA ? "/dev/nvidiactl" : "/dev/kfd",
+                 vendor == RS_GPU_VENDOR_CUDA ? "cuda" : "hip");
+        return 0;
+    }
     const struct rs_gpu_driver *drv = rs_gpu_driver_get(vendor, options->library, why, nbytes);
     int n = 0;
     if (!drv) return 0;

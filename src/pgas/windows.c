@@ -30,6 +30,7 @@ struct rs_device_options rs_device_options_of(const struct rs_config *config)
 {
     return (struct rs_device_options){.library = config->gpu_library,
                                       .kernels = config->gpu_kernels,
+                                      .asked = strcasecmp(config->device, "auto") != 0,
                                       .ipc = strcasecmp(config->heap_sharing, "ipc") == 0,
                                       .inline_nbytes = config->inline_nbytes};
 }

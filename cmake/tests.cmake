@@ -28,6 +28,7 @@ endforeach()
 # the build folder, started by the Python tests.
 add_subdirectory(tests/fakegpu)
 add_subdirectory(tests/gpu)
+add_subdirectory(tests/hipshim)
 if(EXISTS ${CMAKE_SOURCE_DIR}/tests/conformance/CMakeLists.txt)
     add_subdirectory(tests/conformance)
 endif()

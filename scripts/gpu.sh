@@ -121,6 +121,26 @@ else
     skip memcheck "no compute-sanitizer on PATH or in /usr/local/cuda*/bin"
 fi
 
+# The runtime's HIP side, over libcuda: a shim has HIP's rules and names.
+hip() {
+    major=$1
+    name=$2
+    limit=$3
+    shift 3
+    step "$name" "$limit" env ROCSHMEM_DEVICE=hip ROCSHMEM_GPU_LIBRARY="$PWD/$build/tests/hipshim/$major/libamdhip64.so.$major" \
+        ROCSHMEM_GPU_KERNELS="$PWD/src/device/kernels/generated/kernels.ptx" "$@"
+}
+if [ "$ROCSHMEM_DEVICE" = cuda ]; then
+    for major in 5 6; do
+        step hipshim-rules-$major 30 $build/bin/hipshim-rules-$major
+        for n in $pes; do
+            hip $major hip-$major-$n 60 $run -n "$n" $build/bin/rocshmem-gpu-test
+        done
+    done
+else
+    skip hip "the shim is for GPUs of NVIDIA"
+fi
+
 if [ "$what" = all ]; then
     echo "== benchmark (median of many, all PEs at once)"
     : >"$results/bench.jsonl"
@@ -128,6 +148,10 @@ if [ "$what" = all ]; then
         step bench-$n 60 env ROCSHMEM_HEAP_SIZE=2G $run -n "$n" $build/bin/rocshmem-gpu-bench
         grep '^{' "$results/bench-$n.log" | tee -a "$results/bench.jsonl"
     done
+fi
+if [ "$ROCSHMEM_DEVICE" = cuda ]; then
+    hip 6 hip-conformance-2 120 env ROCSHMEM_HEAP_SIZE=256M HIPSHIM_EXACT=1 ROCSHMEM_SIGNAL_EXACT=1 \
+        $run -n 2 $build/bin/rocshmem-conformance
 fi
 echo "== $failed steps failed, $skipped skipped; results in $results"
 [ $failed -eq 0 ]

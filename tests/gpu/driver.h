@@ -48,7 +48,11 @@ static inline struct driver driver_open(int hip)
                                            {"cuGraphDestroy", "hipGraphDestroy"},
                                            {"cuStreamSynchronize", "hipStreamSynchronize"}};
     struct driver d = {0};
-    void *library = dlopen(hip ? "libamdhip64.so.5" : "libcuda.so.1", RTLD_NOW);
+    static const char *const libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+    const char *given = getenv("ROCSHMEM_GPU_LIBRARY");
+    void *library = hip ? NULL : dlopen("libcuda.so.1", RTLD_NOW);
+    if (hip && given && given[0]) library = dlopen(given, RTLD_NOW);
+    for (int i = 0; hip && !library && i < 3; i++) library = dlopen(libraries[i], RTLD_NOW);
     void **slots[] = {(void **)&d.begin,        (void **)&d.end,           (void **)&d.launch,
                       (void **)&d.exec_destroy, (void **)&d.graph_destroy, (void **)&d.sync};
     if (!library) {

@@ -25,6 +25,8 @@
 
 /* The first call of a thread in a job; NULL (STATE, worded) without a job. */
 struct rs_thread *rs_enter_slow(void) __attribute__((cold));
+/* Wait for the work of a stream, or of all: 0 or a status (stream.c). */
+int rs_synchronize(struct rs_thread *t, void *stream, bool all);
 /* For functions without a status: complete the slot and call the job's error handler. */
 void rs_raise(const char *function) __attribute__((cold));
 /* For functions that return a status: complete the slot, give it back. */

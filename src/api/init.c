@@ -180,7 +180,7 @@ int rocshmemx_serve_lost(const rocshmem_uniqueid_t *uid, int pe, const char *tex
 /* Leave together. When that fails (a PE died), leave alone, and say so at the end. Under init_lock. */
 static int finalize_locked(struct rs_job *job)
 {
-    int rc = job->device.ops->synchronize_all(&job->device);
+    int rc = rs_synchronize(rs_self, NULL, true);
     struct rs_signature signature = {
         .call = RS_CALL_FINALIZE, .kind = RS_KIND_FINALIZE, .team = RS_TEAM_ID_WORLD};
     int met = rs_job_settle(job, &signature, NULL);

@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "base/log.h"
 #include "pgas/collective.h"
+#include "pgas/deadlock.h"
 
 /* The frame of a void function: enter, body, leave, raise. */
 #define FRAME(CALL, body)                                                                                    \
@@ -283,23 +284,25 @@ int rocshmemx_stream_destroy(void *stream)
 /* For a dump, while a thread waits for streams. */
 struct synchronized {
     struct rs_device *device;
-    void *stream;
-    bool all;
+    struct rs_drain drain;
 };
 
 static void describe(const void *arg, char *out, size_t nbytes)
 {
     const struct synchronized *what = arg;
-    what->device->ops->describe(what->device, what->stream, what->all, out, nbytes);
+    what->device->ops->describe(what->device, what->drain.stream, what->drain.all, out, nbytes);
 }
 
-static int synchronize(struct rs_thread *t, void *stream, bool all)
+int rs_synchronize(struct rs_thread *t, void *stream, bool all)
 {
     struct rs_device *device = &rs_thread_job(t)->device;
-    struct synchronized what = {device, stream, all};
+    struct synchronized what = {device, {stream, all}};
     rs_describe(t, describe, &what);
+    t->drains = &what.drain;
     int rc = all ? device->ops->synchronize_all(device) : device->ops->synchronize(device, stream);
     t->describe = NULL;
+    t->drains = NULL;
+    if (RS_UNLIKELY(t->awaits)) rs_deadlock_forget(t);
     return rc;
 }
 
@@ -307,7 +310,7 @@ int rocshmemx_stream_synchronize(void *stream)
 {
     struct rs_thread *t = rs_enter(RS_CALL_STREAM_SYNCHRONIZE);
     if (RS_UNLIKELY(!t)) return rs_return(__func__);
-    int rc = synchronize(t, stream, false);
+    int rc = rs_synchronize(t, stream, false);
     rs_leave(t, RS_CALL_STREAM_SYNCHRONIZE);
     return RS_LIKELY(rc == 0) ? 0 : rs_return(__func__);
 }
@@ -323,5 +326,5 @@ int rocshmemx_stream_query(void *stream)
 void rocshmemx_device_synchronize(void)
 {
     if (!rs_thread_job(rs_self) && !atomic_load_explicit(&rs_job_current, memory_order_acquire)) return;
-    FRAME(DEVICE_SYNCHRONIZE, synchronize(t, NULL, true));
+    FRAME(DEVICE_SYNCHRONIZE, rs_synchronize(t, NULL, true));
 }

@@ -37,13 +37,15 @@ struct rs_note {
     /* Details, written when a call begins to wait. sequence is odd while they change: the dump retries. */
     _Atomic uint32_t sequence;
     _Atomic uint64_t wait_since_ns; /* monotonic clock; 0 when not waiting */
-    /* In a host collective: the PE waited for (+ 1, low half) and the team (high half); 0 otherwise. And the
-     * step of that team. W: owner, on slow ticks: step, then pe and team by release. R: peers on slow ticks,
-     * acquire (pgas/deadlock.c). */
+    /* In a host collective, or waiting for a stream with a collective on it: the PE waited for (+ 1, low half)
+     * and the team (high half); 0 otherwise. And the step of that team, or the number of the stream operation
+     * with RS_AWAITS_STREAM. W: owner, on slow ticks: step, then pe and team by release. R: peers on slow
+     * ticks, acquire (pgas/deadlock.c). */
     _Atomic uint64_t awaits, awaits_step;
     _Atomic uint64_t detail[24]; /* text, as words so that a torn read is no data race */
 };
 #define RS_NOTE_ACTIVE ((uint64_t)1 << 32)
+#define RS_AWAITS_STREAM ((uint64_t)1 << 63)
 #define RS_NOTE_DETAIL_NBYTES 192
 #define RS_NOTES_A_PE 1024 /* threads that can be seen at one time; more work all the same, unseen */
 

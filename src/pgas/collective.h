@@ -18,9 +18,9 @@
 #include "observe/board.h"
 #include "observe/calls.h"
 #include "pgas/team.h"
+#include "pgas/thread.h"
 
 #define RS_RING 64           /* lines of a post */
-#define RS_STREAM_RING 8     /* stream collectives of one team that may be in flight */
 #define RS_INLINE_NBYTES 112 /* what a line carries beside its two words */
 
 /* W: owner. R: members. payload and history are plain: written before sequence (release), read after it was
@@ -151,6 +151,10 @@ int rs_stream_reduce(struct rs_team *team, const struct rs_signature *signature,
 /* Is every operation that was enqueued complete here? Then no member writes this PE's flags of the team any
  * more. For a team that nobody enqueues for. */
 bool rs_stream_all_complete(const struct rs_team *team);
+/* Of the operations that are on the streams that a thread waits for, and are not complete: one that some member has
+ * not enqueued, as struct rs_note keeps it. False, and nothing written, when there is none. */
+bool rs_stream_awaits(struct rs_job *job, const struct rs_drain *drain, uint64_t *awaits_out,
+                      uint64_t *step_out);
 /* 64-bit words of flags that one team of n members needs on each of them: the ring, and those of captured
  * operations. */
 static inline size_t rs_stream_flag_words(int n_pes)

@@ -7,6 +7,14 @@
  * Q's only thread is there, so s only after t. What P reads of Q is not stale: Q leaves t only after P posted
  * it. A thread that has made no call yet could still break the ring, so a process that has other threads than
  * ours beside the one that waits is let be.
+ *
+ * A host collective on some members and a stream collective on others never meet either, not even in one team.
+ * The same ring, with t an operation on a stream for which Q's only thread waits: t ends only after all members
+ * have enqueued it, P has not (its own stream_sequence says so) and will not before s. One more way out: a wait
+ * for a stream may be interrupted, or run out of time, with nothing broken. Then Q takes its word back, and P
+ * looks at it once more at the end. Who waits for a stream only publishes; the one in the host collective
+ * reports. With H the members in a host collective of all and S those in the stream collective there is a ring:
+ * the first of H waits for the first of S, and the other way round. None of it costs a call that does not wait.
  */
 #include "pgas/deadlock.h"
 
@@ -57,32 +65,43 @@ static bool has_other_threads(pid_t pid)
     return n != 1;
 }
 
-static void team_name(uint32_t id, char out[16])
+static struct rs_team *team_of(struct rs_job *job, uint64_t awaits)
 {
-    if (id == RS_TEAM_ID_WORLD)
-        snprintf(out, 16, "world");
-    else if (id == RS_TEAM_ID_SHARED)
-        snprintf(out, 16, "shared");
-    else
-        snprintf(out, 16, "%u", id);
+    uint32_t id = (uint32_t)(awaits >> 32);
+    rocshmem_team_t handle = id == RS_TEAM_ID_WORLD ? ROCSHMEM_TEAM_WORLD : (rocshmem_team_t)(uintptr_t)id;
+    struct rs_team *team = rs_team_get(job, handle, "team");
+    if (!team) rs_error_clear();
+    return team;
 }
 
-static int report(struct rs_job *job, const struct rs_note *mine, const struct rs_note *theirs, int peer,
-                  uint64_t awaits)
+/* What a PE is in, and for whom it waits. */
+static void describe(struct rs_job *job, int pe, uint64_t awaits, uint64_t step, char out[192])
 {
-    const struct rs_note *notes[2] = {mine, theirs};
-    uint64_t awaited[2] = {atomic_load_explicit(&mine->awaits, memory_order_relaxed), awaits};
-    int waits_for[2] = {peer, job->my_pe};
-    char texts[2][160];
-    uint32_t calls[2];
-    for (int k = 0; k < 2; k++) {
-        char name[64], team[16];
-        calls[k] = (uint32_t)atomic_load_explicit(&notes[k]->call, memory_order_relaxed);
-        rs_call_name(calls[k], name, sizeof name);
-        team_name((uint32_t)(awaited[k] >> 32), team);
-        snprintf(texts[k], sizeof texts[k], "%s(team %s) and waits for PE %d", name, team, waits_for[k]);
+    char call[128] = "a collective";
+    struct rs_signature signature;
+    bool on_stream = step & RS_AWAITS_STREAM;
+    uint64_t number = step & ~RS_AWAITS_STREAM;
+    struct rs_team *team = team_of(job, awaits);
+    if (team) {
+        const struct rs_post *post = team->posts[rs_team_position(team, pe)];
+        if (rs_called_read(on_stream ? &post->stream_called[number % RS_STREAM_RING]
+                                     : &post->called[number % RS_RING],
+                           number, &signature))
+            rs_signature_format(&signature, call, sizeof call);
+        rs_team_put(team);
     }
-    return rs_calls_differ(job, calls[0], texts[0], peer, texts[1], "");
+    snprintf(out, 192, "%s and waits for PE %d%s", call, (int)(uint32_t)awaits - 1,
+             on_stream ? " on its stream" : "");
+}
+
+static int report(struct rs_job *job, const struct rs_thread *thread, int peer, uint64_t awaits,
+                  uint64_t step)
+{
+    char ours[192], theirs[192];
+    describe(job, job->my_pe, thread->awaits, thread->awaits_step, ours);
+    describe(job, peer, awaits, step, theirs);
+    return rs_calls_differ(job, (uint32_t)atomic_load_explicit(&thread->note->call, memory_order_relaxed),
+                           ours, peer, theirs, "");
 }
 
 /* Never seen with the step of another: 0 in between, and the reader reads awaits again. */
@@ -97,26 +116,32 @@ static void note_awaits(struct rs_note *note, uint64_t awaits, uint64_t step)
     atomic_store_explicit(&note->awaits, awaits, memory_order_release);
 }
 
-/* Has a PE posted this step of a team? A team that is destroyed here: its leaving step was posted. */
-static bool has_posted(struct rs_job *job, uint32_t id, int pe, uint64_t step)
+/* Has a PE posted this step of a team? Or this PE enqueued this operation? A team that is destroyed here: its
+ * leaving step was posted. */
+static bool has_come(struct rs_job *job, uint64_t awaits, int pe, uint64_t step)
 {
-    rocshmem_team_t handle = id == RS_TEAM_ID_WORLD ? ROCSHMEM_TEAM_WORLD : (rocshmem_team_t)(uintptr_t)id;
-    struct rs_team *team = rs_team_get(job, handle, "team");
-    if (!team) {
-        rs_error_clear();
-        return true;
-    }
+    struct rs_team *team = team_of(job, awaits);
+    if (!team) return true;
     const struct rs_line *line = &team->posts[rs_team_position(team, pe)]->lines[step % RS_RING];
-    bool posted = atomic_load_explicit(&line->sequence, memory_order_acquire) >= step;
+    bool come = step & RS_AWAITS_STREAM
+                    ? __atomic_load_n(&team->stream_sequence, __ATOMIC_RELAXED) >= (step & ~RS_AWAITS_STREAM)
+                    : atomic_load_explicit(&line->sequence, memory_order_acquire) >= step;
     rs_team_put(team);
-    return posted;
+    return come;
+}
+
+void rs_deadlock_forget(struct rs_thread *thread)
+{
+    thread->awaits = 0;
+    note_awaits(thread->note, 0, 0);
 }
 
 int rs_deadlock_look(struct rs_job *job, struct rs_thread *thread, uint64_t waited_ns)
 {
     struct rs_note *mine = thread->note;
+    if (thread->drains) (void)rs_stream_awaits(job, thread->drains, &thread->awaits, &thread->awaits_step);
     note_awaits(mine, thread->awaits, thread->awaits_step);
-    if (waited_ns < PATIENCE_NS) return 0;
+    if (thread->drains || waited_ns < PATIENCE_NS) return 0;
     int peer = (int)(uint32_t)thread->awaits - 1;
     const struct rs_note *theirs = only_note(&job->board, peer); /* one host: a PE's number is its place */
     if (!theirs || only_note(&job->board, job->my_local) != mine) return 0;
@@ -124,10 +149,13 @@ int rs_deadlock_look(struct rs_job *job, struct rs_thread *thread, uint64_t wait
     uint64_t step = atomic_load_explicit(&theirs->awaits_step, memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&theirs->awaits, memory_order_relaxed) != awaits) return 0;
-    if ((uint32_t)awaits != (uint32_t)(job->my_pe + 1) || awaits >> 32 == thread->awaits >> 32) return 0;
+    bool same_team = awaits >> 32 == thread->awaits >> 32;
+    if ((uint32_t)awaits != (uint32_t)(job->my_pe + 1)) return 0;
+    if (same_team && !(step & RS_AWAITS_STREAM)) return 0; /* they meet, and their hashes tell */
     /* Q may have posted s since this thread polled; if so, it did before it wrote what it awaits now. */
-    if (has_posted(job, (uint32_t)(thread->awaits >> 32), peer, thread->awaits_step)) return 0;
-    if (has_posted(job, (uint32_t)(awaits >> 32), job->my_pe, step)) return 0;
+    if (has_come(job, thread->awaits, peer, thread->awaits_step)) return 0;
+    if (has_come(job, awaits, job->my_pe, step)) return 0;
     if (has_other_threads(getpid()) || has_other_threads(job->board.vitals[peer].pid)) return 0;
-    return report(job, mine, theirs, peer, awaits);
+    if (atomic_load_explicit(&theirs->awaits, memory_order_relaxed) != awaits) return 0; /* interrupted */
+    return report(job, thread, peer, awaits, step);
 }

@@ -91,7 +91,7 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
         write_detail(thread, now - waited_ns);                        /* now and then anew */
     int rc = job->board.vitals ? rs_board_look(&job->board, now) : 0; /* init waits for its device before */
     if (!user || rc < 0) return user ? told(thread, rc) : rc;
-    if (thread->awaits) RS_TRY(rs_deadlock_look(job, thread, waited_ns));
+    if (thread->awaits || thread->drains) RS_TRY(rs_deadlock_look(job, thread, waited_ns));
     RS_TRY(rs_job_interrupted());
     if (job->config.timeout_ns && waited_ns > job->config.timeout_ns) {
         char text[RS_NOTE_DETAIL_NBYTES] = "";

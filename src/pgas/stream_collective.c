@@ -48,6 +48,44 @@ bool rs_stream_all_complete(const struct rs_team *team)
     return true;
 }
 
+/* The first that is on these streams, not complete, and not announced by some member; 0 for none. One that waits
+ * for its slot is announced late: then its member is named although it has enqueued it, and says so itself. */
+static uint64_t first_awaited(const struct rs_team *team, const struct rs_drain *drain, int *pe_out)
+{
+    uint64_t last = __atomic_load_n(&team->stream_sequence, __ATOMIC_RELAXED), e = team->stream_base + 1;
+    if (last > team->stream_base + RS_STREAM_RING) e = last - RS_STREAM_RING + 1;
+    for (; e <= last; e++) {
+        if (__atomic_load_n(complete_word(team, e), __ATOMIC_ACQUIRE) >= e) continue;
+        void *stream = __atomic_load_n(&team->stream_of[e % RS_STREAM_RING], __ATOMIC_RELAXED);
+        if (!drain->all && stream != drain->stream) continue;
+        for (int i = 0; i < team->n_pes; i++) {
+            const struct rs_called *called = &team->posts[i]->stream_called[e % RS_STREAM_RING];
+            if (i == team->my_pe || atomic_load_explicit(&called->sequence, memory_order_relaxed) >= e)
+                continue;
+            *pe_out = team->pes[i];
+            return e;
+        }
+    }
+    return 0;
+}
+
+bool rs_stream_awaits(struct rs_job *job, const struct rs_drain *drain, uint64_t *awaits_out,
+                      uint64_t *step_out)
+{
+    uint64_t e = 0;
+    pthread_mutex_lock(&job->teams.lock);
+    for (int b = 0; b < RS_TEAM_BUCKETS && !e; b++)
+        for (const struct rs_team *team = job->teams.buckets[b]; team && !e; team = team->next) {
+            int pe = -1;
+            e = first_awaited(team, drain, &pe);
+            if (!e) continue;
+            *awaits_out = (uint64_t)team->id << 32 | (uint32_t)(pe + 1);
+            *step_out = e | RS_AWAITS_STREAM;
+        }
+    pthread_mutex_unlock(&job->teams.lock);
+    return e != 0;
+}
+
 /* What travels with one operation to its calls on the stream. */
 struct op {
     struct rs_team *team; /* one reference */
@@ -303,7 +341,11 @@ static int enqueue(struct rs_team *team, const struct rs_signature *signature, c
     bool op_given = false;
     pthread_mutex_lock(&team->stream_lock);
     *op = (struct op){team, team->stream_sequence, *signature};
-    if (!captured) op->e = ++team->stream_sequence;
+    if (!captured) {
+        op->e++;
+        __atomic_store_n(&team->stream_of[op->e % RS_STREAM_RING], stream, __ATOMIC_RELAXED);
+        __atomic_store_n(&team->stream_sequence, op->e, __ATOMIC_RELAXED);
+    }
     int rc = captured ? enqueue_captured(team, data, stream, ops)
                       : enqueue_locked(team, op, data, stream, ops, &op_given);
     pthread_mutex_unlock(&team->stream_lock);

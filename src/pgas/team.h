@@ -18,6 +18,7 @@ struct rs_job;
 struct rs_post;
 struct rs_stream_slots;
 
+#define RS_STREAM_RING 8                  /* stream collectives of one team that may be in flight */
 #define RS_TEAM_ID_WORLD (UINT32_MAX - 1) /* the low half of ROCSHMEM_TEAM_WORLD */
 #define RS_TEAM_ID_SHARED 1u
 #define RS_TEAM_ID_FIRST 2u           /* of split teams */
@@ -41,8 +42,10 @@ struct rs_team {
 
     /* Stream collectives. */
     pthread_mutex_t stream_lock; /* allots stream_sequence and the order of enqueueing */
+    /* W: under the lock, relaxed. R: under it; deadlock.c, on slow ticks, relaxed. */
     uint64_t stream_sequence;
-    uint64_t stream_base; /* where it started; constant */
+    void *stream_of[RS_STREAM_RING]; /* of the operations that were enqueued last; as stream_sequence */
+    uint64_t stream_base;            /* where it started; constant */
 
     int num_contexts; /* of its configuration; constant once the team has a handle */
     int n_contexts;   /* made with it and alive; under the contexts' lock */

@@ -24,6 +24,12 @@ struct rs_hit {
     uint64_t generation; /* of the heap's list; an older one means nothing */
 };
 
+/* Streams that a thread waits for. */
+struct rs_drain {
+    void *stream;
+    bool all;
+};
+
 struct rs_thread {
     struct rs_job *_Atomic job; /* W: owner, attaching; finalize, NULL. R: owner, relaxed */
     struct rs_note *note;
@@ -33,7 +39,8 @@ struct rs_thread {
      * nothing to say. */
     void (*describe)(const void *arg, char *out, size_t nbytes);
     const void *describe_arg;
-    uint64_t awaits, awaits_step; /* as in struct rs_note; set before a collective waits. Owner only */
+    uint64_t awaits, awaits_step;  /* as in struct rs_note; set before a collective waits. Owner only */
+    const struct rs_drain *drains; /* NULL: none. Owner only */
     bool waited; /* a slow tick wrote details into the note: to be taken out when the call ends. Owner only */
     struct rs_note spare_note; /* when the board has no free one */
     struct rs_thread *next;    /* under the lock of thread.c */

@@ -50,6 +50,20 @@ PAIRS = [
     ("alltoall_on_stream", "alltoall_larger_on_stream", ["rocshmem_alltoallmem_on_stream", "8 bytes", "16 bytes"]),
     ("alltoall_on_stream", "barrier_all_on_stream", ["alltoallmem_on_stream", "barrier_all_on_stream"]),
     ("broadcast_on_stream", "broadcast_root_1_on_stream", ["rocshmem_broadcastmem_on_stream", "root 0", "root 1"]),
+    # host calls and stream calls never meet
+    ("barrier_all", "barrier_all_on_stream", ["rocshmem_barrier_all(team world)", "rocshmem_barrier_all_on_stream"]),
+    ("barrier_all_on_stream", "barrier_all", ["rocshmem_barrier_all(team world)", "rocshmem_barrier_all_on_stream"]),
+    ("barrier_all", "barrier_on_stream", ["rocshmem_barrier_all(team world)", "rocshmem_barrier_on_stream(team 2)"]),
+    ("barrier_on_stream", "team_sync", ["rocshmem_barrier_on_stream(team 2)", "rocshmem_team_sync(team 2)"]),
+    ("malloc", "sync_all_on_stream", ["rocshmem_malloc(100", "rocshmem_sync_all_on_stream"]),
+    ("barrier_all_on_stream", "free_block", ["rocshmem_barrier_all_on_stream", "rocshmem_free"]),
+    ("barrier_on_stream", "finalize", ["rocshmem_barrier_on_stream(team 2)", "rocshmem_finalize"]),
+    ("split", "alltoall_on_stream", ["rocshmem_team_split_strided", "rocshmem_alltoallmem_on_stream"]),
+    ("broadcast_on_stream", "broadcast", ["rocshmem_broadcastmem(", "rocshmem_broadcastmem_on_stream"]),
+    ("alltoall", "alltoall_on_stream", ["rocshmem_alltoallmem(", "rocshmem_alltoallmem_on_stream"]),
+    ("fcollect_on_stream", "fcollect", ["rocshmem_fcollectmem(", "rocshmem_fcollectmem_on_stream"]),
+    ("sum_large", "sum_on_stream", ["rocshmem_int_sum_reduce(", "rocshmem_int_sum_reduce_on_stream"]),
+    ("sum_on_stream", "sum", ["rocshmem_int_sum_reduce(", "rocshmem_int_sum_reduce_on_stream"]),
 ]
 
 
@@ -175,3 +189,74 @@ def test_two_pes_that_wait_for_each_other_in_two_teams_are_told(run_job: Callabl
 def test_two_threads_that_cross_in_two_teams_are_let_be(run_job: Callable[..., Any]) -> None:
     job = run_job(2, CROSSED, "threads", env={"ROCSHMEM_TIMEOUT": "20"})
     assert job.lines == ["met", "met"], str(job)
+
+
+MIXED = """
+import sys, threading, time
+import rocshmem4py as rs
+rs.rocshmem_init()
+me, n = rs.rocshmem_my_pe(), rs.rocshmem_n_pes()
+stream, other = rs.rocshmemx_stream_create(), rs.rocshmemx_stream_create()
+word = rs.rocshmem_calloc(1, 8)
+LATE = 2.5  # longer than it takes to find PEs that wait for each other
+def on_stream(s):
+    rs.rocshmem_barrier_all_on_stream(s)
+    rs.rocshmemx_stream_synchronize(s)
+if sys.argv[1] == "threads":  # each PE makes both calls, from two threads, one of them late
+    calls = [rs.rocshmem_barrier_all, lambda: on_stream(stream)]
+    late = threading.Timer(LATE, calls[1 - me % 2])
+    late.start()
+    calls[me % 2]()
+    late.join()
+else:  # PE 0's stream meets the others' as soon as the last PE has sent a signal
+    if me == 0:
+        rs.rocshmem_signal_wait_until_on_stream(word, 0, 1, stream)
+        rs.rocshmem_barrier_all_on_stream(stream)
+        rs.rocshmem_barrier_all()
+        rs.rocshmemx_stream_synchronize(stream)
+    else:
+        if me == n - 1:
+            time.sleep(LATE)
+            rs.rocshmem_uint64_atomic_set(word, 1, 0)
+        on_stream(stream)
+        rs.rocshmem_barrier_all()
+sys.stdout.write("met\\n")
+rs.rocshmem_finalize()
+"""
+
+
+@pytest.mark.parametrize(("how", "n"), [("threads", 2), ("threads", 4), ("signal", 2), ("signal", 3)])
+def test_host_and_stream_calls_that_cross_and_can_end_are_let_be(run_job: Callable[..., Any], how: str, n: int) -> None:
+    job = run_job(n, MIXED, how, env={"ROCSHMEM_TIMEOUT": "20"})
+    assert job.lines == ["met"] * n, str(job)
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import rocshmem4py as rs
+rs.rocshmem_init()
+me = rs.rocshmem_my_pe()
+stream = rs.rocshmemx_stream_create()
+rs.rocshmem_barrier_all()
+if me == 0:
+    rs.rocshmem_barrier_all_on_stream(stream)
+    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(InterruptedError()))
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        rs.rocshmemx_stream_synchronize(stream)
+        sys.stdout.write("not interrupted\\n")
+    except InterruptedError:
+        time.sleep(2)  # PE 1 waits for this PE meanwhile, longer than it takes to find a deadlock
+    rs.rocshmem_barrier_all()
+else:
+    rs.rocshmem_barrier_all()
+    rs.rocshmem_barrier_all_on_stream(stream)
+rs.rocshmemx_stream_synchronize(stream)
+sys.stdout.write("met\\n")
+rs.rocshmem_finalize()
+"""
+
+
+def test_a_wait_for_a_stream_that_was_interrupted_is_no_mismatch(run_job: Callable[..., Any]) -> None:
+    job = run_job(2, INTERRUPTED, env={"ROCSHMEM_TIMEOUT": "20"})
+    assert job.lines == ["met"] * 2, str(job)

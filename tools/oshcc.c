@@ -210,11 +210,13 @@ struct parts {
 static int show_part(const char *part, const struct place *place, struct parts *parts)
 {
     char libs[] = "shmem", runtime[] = "rocshmem", shmem[] = "-lshmem", rocshmem[] = "-lrocshmem";
+    char math[] = "-lm", math_name[] = "m"; /* programs written where the library needed it forget it */
     char *compile[] = {parts->include, NULL};
-    char *link[] = {parts->lib, parts->rpath, shmem, rocshmem, NULL};
-    char *names[] = {libs, runtime, NULL};
+    char *link[] = {parts->lib, parts->rpath, shmem, rocshmem, math, NULL};
+    char *names[] = {libs, runtime, math_name, NULL};
     char *compile_info[] = {(char *)(uintptr_t)parts->compiler, parts->include, NULL};
-    char *link_info[] = {(char *)(uintptr_t)parts->compiler, parts->lib, parts->rpath, shmem, rocshmem, NULL};
+    char *link_info[] = {
+        (char *)(uintptr_t)parts->compiler, parts->lib, parts->rpath, shmem, rocshmem, math, NULL};
     if (strcmp(part, "compile_info") == 0) return print_words(compile_info);
     if (strcmp(part, "link_info") == 0) return print_words(link_info);
     if (strcmp(part, "compile") == 0) return print_words(compile);
@@ -262,6 +264,7 @@ static int compile(int argc, char **argv, const struct place *place, struct word
         add(words, parts.rpath);
         add(words, "-lshmem");
         add(words, "-lrocshmem");
+        add(words, "-lm");
     }
     words->items[words->n] = NULL;
     return show ? print_words(words->items) : run(words);

@@ -532,6 +532,55 @@ SHMEM_OVERLOAD_(ulong, unsigned long)
 SHMEM_OVERLOAD_(ulonglong, unsigned long long)
 #undef SHMEM_OVERLOAD_
 
+/* ---- flags and locks that are declared volatile, as the specification did before 1.4 ---- */
+
+#define SHMEM_OVERLOAD_(name, T)                                                                             \
+    inline void shmem_##name##_wait_until(volatile T *ivar, int cmp, T cmp_value)                            \
+    {                                                                                                        \
+        shmem_##name##_wait_until(const_cast<T *>(ivar), cmp, cmp_value);                                    \
+    }                                                                                                        \
+    inline int shmem_##name##_test(volatile T *ivar, int cmp, T cmp_value)                                   \
+    {                                                                                                        \
+        return shmem_##name##_test(const_cast<T *>(ivar), cmp, cmp_value);                                   \
+    }                                                                                                        \
+    inline void shmem_wait_until(volatile T *ivar, int cmp, T cmp_value)                                     \
+    {                                                                                                        \
+        shmem_##name##_wait_until(const_cast<T *>(ivar), cmp, cmp_value);                                    \
+    }                                                                                                        \
+    inline int shmem_test(volatile T *ivar, int cmp, T cmp_value)                                            \
+    {                                                                                                        \
+        return shmem_##name##_test(const_cast<T *>(ivar), cmp, cmp_value);                                   \
+    }
+SHMEM_EACH_SYNC_(SHMEM_OVERLOAD_)
+#undef SHMEM_OVERLOAD_
+
+#define SHMEM_OVERLOAD_(name, T)                                                                             \
+    inline void shmem_##name(volatile T *ivar, T cmp_value)                                                  \
+    {                                                                                                        \
+        shmem_##name(const_cast<T *>(ivar), cmp_value);                                                      \
+    }
+SHMEM_OVERLOAD_(wait, long)
+SHMEM_OVERLOAD_(long_wait, long)
+SHMEM_OVERLOAD_(int_wait, int)
+SHMEM_OVERLOAD_(short_wait, short)
+SHMEM_OVERLOAD_(longlong_wait, long long)
+#undef SHMEM_OVERLOAD_
+
+inline void shmem_set_lock(volatile long *lock)
+{
+    shmem_set_lock(const_cast<long *>(lock));
+}
+
+inline void shmem_clear_lock(volatile long *lock)
+{
+    shmem_clear_lock(const_cast<long *>(lock));
+}
+
+inline int shmem_test_lock(volatile long *lock)
+{
+    return shmem_test_lock(const_cast<long *>(lock));
+}
+
 #undef SHMEM_EACH_INTEGER_
 #undef SHMEM_EACH_AMO_
 #undef SHMEM_EACH_BITWISE_

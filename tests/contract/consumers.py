@@ -159,9 +159,9 @@ def consume(where: str, prefix: Path, bin_: Path, lib: Path, folder: Path) -> No
         check(f"{compiler} in {where}, compiled and then linked", problem)
         for option, expected in (
             ("-showme:compile", f"-I{prefix / 'include'}"),
-            ("--showme:link", f"-L{lib} -Wl,-rpath,{lib} -lshmem -lrocshmem"),
+            ("--showme:link", f"-L{lib} -Wl,-rpath,{lib} -lshmem -lrocshmem -lm"),
             ("-compile_info:compile", f"-I{prefix / 'include'}"),
-            ("-link-info:link", f"-L{lib} -Wl,-rpath,{lib} -lshmem -lrocshmem"),
+            ("-link-info:link", f"-L{lib} -Wl,-rpath,{lib} -lshmem -lrocshmem -lm"),
         ):
             word = option if "showme" in option else option.split(":")[0]
             text = run(tool, word)[1]

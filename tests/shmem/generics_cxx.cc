@@ -104,6 +104,43 @@ template <class T> static void logic(const char *name)
     shmem_barrier_all();
 }
 
+template <class T> static void volatile_flag(const char *name)
+{
+    static volatile T flag;
+    flag = 0;
+    shmem_barrier_all();
+    shmem_p(const_cast<T *>(&flag), static_cast<T>(left() + 1),
+            right()); /* what arrives is the writer's left + 1 */
+    shmem_wait_until(&flag, SHMEM_CMP_NE, static_cast<T>(0));
+    CHECK_EQ_FOR(name, shmem_test(&flag, SHMEM_CMP_EQ, static_cast<T>((left() + n_pes - 1) % n_pes + 1)), 1);
+    shmem_barrier_all();
+}
+
+/* C++ does not drop volatile by itself. */
+static void volatile_variables()
+{
+    static volatile long lock, flag;
+    static volatile int narrow;
+    volatile_flag<short>("short");
+    volatile_flag<int>("int");
+    volatile_flag<long>("long");
+    volatile_flag<long long>("longlong");
+    volatile_flag<unsigned short>("ushort");
+    volatile_flag<unsigned int>("uint");
+    volatile_flag<unsigned long>("ulong");
+    volatile_flag<unsigned long long>("ulonglong");
+    shmem_set_lock(&lock);
+    CHECK_EQ(shmem_test_lock(&lock), 1);
+    shmem_clear_lock(&lock);
+    shmem_long_p(const_cast<long *>(&flag), 3, right());
+    shmem_int_p(const_cast<int *>(&narrow), 4, right());
+    shmem_wait(&flag, 0);
+    shmem_long_wait_until(&flag, SHMEM_CMP_EQ, 3);
+    shmem_int_wait(&narrow, 0);
+    CHECK_EQ(shmem_int_test(&narrow, SHMEM_CMP_GT, 3), 1);
+    shmem_barrier_all();
+}
+
 int main()
 {
     check_begin("generics_cxx");
@@ -120,6 +157,8 @@ int main()
     RMA_TYPES(COLLECTIVES)
 #define LOGIC(NAME, T) logic<T>(#NAME);
     LOGIC_REDUCE_TYPES(LOGIC)
+    check_case("volatile_variables");
+    volatile_variables();
     shmem_ctx_destroy(ctx);
     shmem_free(block);
     return check_end();

@@ -169,6 +169,12 @@ static void openshmems_names_count_where_ours_are_unset(void **state)
 {
     (void)state;
     struct rs_config config;
+    setenv("XT_SYMMETRIC_HEAP_SIZE", "16M", 1);
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_true(config.heap_nbytes == 16u << 20);
+    setenv("SHMEM_SYMMETRIC_HEAP_SIZE", "32M", 1);
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_true(config.heap_nbytes == 32u << 20);
     setenv("SMA_SYMMETRIC_SIZE", "64M", 1);
     assert_int_equal(rs_config_read(&config), 0);
     assert_true(config.heap_nbytes == 64u << 20);

@@ -15,6 +15,7 @@ extern "C" {
 /** Seconds since some moment in the past, which is the same for all PEs of a host and whatever is done to the clock.
  *  Any thread, any time. Source: extension (Sandia OpenSHMEM, OSSS). Since 0.2. */
 SHMEM_API double shmemx_wtime(void);
+#define HAVE_SHMEMX_WTIME /* programs that do not see this define the function themselves */
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -409,6 +410,24 @@ bool rs_os_pid_alive(pid_t pid, uint64_t start_time)
     }
     if (state == 'Z' || state == 'X') return false; /* dead, only its parent has not looked yet */
     return start_time == 0 || start == start_time;
+}
+
+bool rs_os_may_be_allocated(const void *p)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    bool found = false, continued = false;
+    if (!maps) return true;
+    while (!found && fgets(line, sizeof(line), maps)) {
+        uintptr_t low, high;
+        char access[5];
+        bool begins = !continued;
+        continued = !strchr(line, '\n'); /* a long path: the rest of it is no line */
+        if (!begins || sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &low, &high, access) != 3) continue;
+        found = (uintptr_t)p >= low && (uintptr_t)p < high && access[1] == 'w' && !strstr(line, "[stack");
+    }
+    fclose(maps);
+    return found;
 }
 
 static uint64_t hash_bytes(uint64_t hash, const void *data, size_t nbytes) /* FNV-1a */

@@ -43,6 +43,9 @@ void rs_os_cpu_set(uint64_t words[16]);
 uint64_t rs_os_start_time(pid_t pid); /* clock ticks since boot, 0 when there is no such process */
 int rs_os_pidfd(pid_t pid);           /* descriptor, or negative without a message (old kernel, no process) */
 bool rs_os_pid_alive(pid_t pid, uint64_t start_time);
+/* Could p be what malloc or a library gave: mapped, writable, no thread's stack that is known as one? True where there
+ * is no /proc to ask. Slow. */
+bool rs_os_may_be_allocated(const void *p);
 /* Which host (boot, network, pid and ipc namespace) this process is on: equal numbers can share memory. */
 uint64_t rs_os_host_id(void);
 void rs_os_host_name(char *out, size_t nbytes);

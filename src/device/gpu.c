@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A GPU as a device: opening and closing it, the caller's context, and streams. See gpu.h.
+ * A GPU as a device: opening and closing it, and the caller's context. See gpu.h.
  */
 #include "device/gpu.h"
 
@@ -11,11 +11,6 @@
 
 #include "base/log.h"
 #include "base/status.h"
-
-struct rs_gpu_stream {
-    struct rs_gpu_stream *next;
-    void *handle;
-};
 
 int rs_gpu_enter(const struct rs_gpu *gpu, struct rs_gpu_entry *entry)
 {
@@ -197,12 +192,7 @@ static void close_entered(struct rs_gpu *gpu)
         return;
     }
     rs_gpu_windows_part(gpu, false);
-    while (gpu->streams) {
-        struct rs_gpu_stream *stream = gpu->streams;
-        gpu->streams = stream->next;
-        gpu->drv->stream_destroy(stream->handle);
-        free(stream);
-    }
+    rs_gpu_streams_free(gpu);
     rs_gpu_staging_free(gpu);
     rs_gpu_kernels_unload(gpu);
     if (gpu->own) gpu->drv->stream_destroy(gpu->own);
@@ -225,58 +215,14 @@ static void gpu_close(struct rs_device *dev)
     dev->state = NULL;
 }
 
-/* ---- streams ---- */
-
-static int gpu_stream_create(struct rs_device *dev, void **stream_out)
-{
-    struct rs_gpu *gpu = dev->state;
-    struct rs_gpu_entry entry;
-    struct rs_gpu_stream *stream = malloc(sizeof *stream);
-    if (!stream) return rs_fail(RS_E_NOMEM, "no memory for a stream");
-    int rc = rs_gpu_enter(gpu, &entry);
-    if (rc == 0) {
-        int code = gpu->drv->stream_create(&stream->handle, 1);
-        if (code) rc = rs_gpu_fail(gpu->drv, code, "make a stream");
-    }
-    rs_gpu_leave(gpu, &entry);
-    if (rc < 0) {
-        free(stream);
-        return rc;
-    }
-    pthread_mutex_lock(&gpu->lock);
-    stream->next = gpu->streams;
-    gpu->streams = stream;
-    pthread_mutex_unlock(&gpu->lock);
-    *stream_out = stream->handle;
-    return 0;
-}
-
-static int gpu_stream_destroy(struct rs_device *dev, void *handle)
-{
-    struct rs_gpu *gpu = dev->state;
-    struct rs_gpu_entry entry;
-    pthread_mutex_lock(&gpu->lock);
-    struct rs_gpu_stream **at = &gpu->streams;
-    while (*at && (*at)->handle != handle) at = &(*at)->next;
-    struct rs_gpu_stream *stream = *at;
-    if (stream) *at = stream->next;
-    pthread_mutex_unlock(&gpu->lock);
-    if (!stream)
-        return rs_fail(RS_E_ARG, "stream %p was not made by rocshmemx_stream_create, or is destroyed already",
-                       handle);
-    free(stream);
-    RS_TRY(rs_gpu_enter(gpu, &entry));
-    int code = gpu->drv->stream_destroy(handle);
-    rs_gpu_leave(gpu, &entry);
-    return code == 0 ? 0 : rs_gpu_fail_stream(gpu, code, "destroy a stream", handle);
-}
+/* ---- what else a device does ---- */
 
 static int gpu_query(struct rs_device *dev, void *stream)
 {
     struct rs_gpu *gpu = dev->state;
     struct rs_gpu_entry entry;
     int capturing = 0;
-    RS_TRY(rs_gpu_enter(gpu, &entry));
+    RS_TRY(rs_gpu_enter_stream(gpu, &entry, stream));
     int code = gpu->drv->stream_capturing(stream, &capturing);
     if (code == 0 && !capturing) code = gpu->drv->stream_query(stream);
     rs_gpu_leave(gpu, &entry);
@@ -297,7 +243,7 @@ static void gpu_describe(struct rs_device *dev, void *stream, bool any, char *ou
     .can_capture = true, .count = vendor##_count, .chosen = vendor##_chosen, .pin = vendor##_pin, .open = vendor##_open,          \
     .close = gpu_close, .window_make = rs_gpu_window_make, .window_open = rs_gpu_window_open,                \
     .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
-    .stream_create = gpu_stream_create, .stream_destroy = gpu_stream_destroy,                                \
+    .stream_create = rs_gpu_stream_create, .stream_destroy = rs_gpu_stream_destroy,                                \
     .synchronize = rs_gpu_synchronize, .synchronize_all = rs_gpu_synchronize_all, .query = gpu_query,        \
     .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .batch = rs_gpu_batch, .reduce = rs_gpu_reduce
 const struct rs_device_ops rs_device_cuda = {.name = "cuda", GPU_OPS(cuda)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The GPU device, for both vendors, in four files: gpu.c (open, streams), gpu_window.c (memory that is
+ * The GPU device, for both vendors, in five files: gpu.c (open), gpu_stream.c, gpu_window.c (memory that is
  * shared), gpu_work.c (copies, memory operations, kernels in the order of a stream), gpu_now.c (what is done
  * when it returns).
  *
@@ -39,10 +39,13 @@ struct rs_gpu {
     uint64_t *words;          /* pinned: [0] result, [1] ticket of a kernel, [2] ticket of the stream */
     uint64_t ticket;
 
+#define RS_GPU_KNOWN_STREAMS 64
+    _Atomic uintptr_t known[RS_GPU_KNOWN_STREAMS]; /* gpu_stream.c: handles that are streams, by hash */
+
     pthread_mutex_t lock; /* everything below */
     void *module;
     void *functions[RS_GPU_KERNELS];
-    struct rs_gpu_stream *streams; /* made by stream_create */
+    struct rs_gpu_stream *streams; /* made by stream_create, also those set aside */
     struct rs_gpu_staging *staging;
     struct rs_gpu_kept *kept;    /* what captured work refers to: a graph may replay it until the end */
     struct rs_gpu_words *pinned; /* all of words_alloc */
@@ -55,6 +58,12 @@ struct rs_gpu_entry {
 };
 int rs_gpu_enter(const struct rs_gpu *gpu, struct rs_gpu_entry *entry);
 void rs_gpu_leave(const struct rs_gpu *gpu, const struct rs_gpu_entry *entry);
+/* gpu_stream.c: the same, before anything is done with a stream of the caller's. ARG when it is none. */
+int rs_gpu_enter_stream(struct rs_gpu *gpu, struct rs_gpu_entry *entry, void *stream);
+int rs_gpu_stream_create(struct rs_device *dev, void **stream_out);
+/* Waits for its work. */
+int rs_gpu_stream_destroy(struct rs_device *dev, void *stream);
+void rs_gpu_streams_free(struct rs_gpu *gpu); /* context entered by the caller */
 /* The driver refused work on a user's stream: ARG for an unknown one, else DEVICE. */
 int rs_gpu_fail_stream(const struct rs_gpu *gpu, int code, const char *what, void *stream);
 

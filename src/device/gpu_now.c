@@ -137,7 +137,7 @@ int rs_gpu_synchronize(struct rs_device *dev, void *stream)
     struct rs_gpu_entry entry;
     struct rs_wait wait;
     int capturing = 0, rc = 0;
-    RS_TRY(rs_gpu_enter(gpu, &entry));
+    RS_TRY(rs_gpu_enter_stream(gpu, &entry, stream));
     int code = gpu->drv->stream_capturing(stream, &capturing);
     if (code)
         rc = rs_gpu_fail_stream(gpu, code, "look at a stream", stream);

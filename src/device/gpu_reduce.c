@@ -74,7 +74,7 @@ int rs_gpu_reduce(struct rs_device *dev, void *stream, const struct rs_reduction
 {
     struct rs_gpu *gpu = dev->state;
     struct rs_gpu_entry entry;
-    RS_TRY(rs_gpu_enter(gpu, &entry));
+    RS_TRY(rs_gpu_enter_stream(gpu, &entry, stream));
     int rc = reduce(gpu, stream, reduction);
     rs_gpu_leave(gpu, &entry);
     return rc;

@@ -177,7 +177,7 @@ int rs_gpu_copy(struct rs_device *dev, void *stream, void *dst, const void *src,
 {
     struct rs_gpu *gpu = dev->state;
     struct rs_gpu_entry entry;
-    RS_TRY(rs_gpu_enter(gpu, &entry));
+    RS_TRY(rs_gpu_enter_stream(gpu, &entry, stream));
     int rc = copy_entered(gpu, stream, dst, src, nbytes);
     rs_gpu_leave(gpu, &entry);
     return rc;
@@ -256,7 +256,7 @@ int rs_gpu_batch(struct rs_device *dev, void *stream, const struct rs_memop *ops
 {
     struct rs_gpu *gpu = dev->state;
     struct rs_gpu_entry entry;
-    RS_TRY(rs_gpu_enter(gpu, &entry));
+    RS_TRY(rs_gpu_enter_stream(gpu, &entry, stream));
     int rc = batch_entered(gpu, stream, ops, n);
     rs_gpu_leave(gpu, &entry);
     return rc;
@@ -267,7 +267,7 @@ int rs_gpu_probe(struct rs_device *dev, void *stream)
     struct rs_gpu *gpu = dev->state;
     struct rs_gpu_entry entry;
     int capturing = 0;
-    RS_TRY(rs_gpu_enter(gpu, &entry));
+    RS_TRY(rs_gpu_enter_stream(gpu, &entry, stream));
     int code = gpu->drv->stream_capturing(stream, &capturing);
     rs_gpu_leave(gpu, &entry);
     if (RS_UNLIKELY(code)) return rs_gpu_fail_stream(gpu, code, "look at a stream", stream);

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -205,6 +206,10 @@ static struct stream *find(void *handle)
             if (s == handle) found = s;
     }
     pthread_mutex_unlock(&list_lock);
+    if (!found) { /* as CUDA's driver does, which follows the handle */
+        fprintf(stderr, "fake driver: %p is no stream\n", handle);
+        abort();
+    }
     return found;
 }
 
@@ -265,7 +270,6 @@ int fake_stream_sync(void *handle)
 int fake_stream_query(void *handle)
 {
     struct stream *stream = find(handle);
-    if (!stream) return INVALID_HANDLE;
     pthread_mutex_lock(&stream->lock);
     int code = refuse_capture(stream);
     if (code == OK && (stream->head || stream->busy)) code = NOT_READY;
@@ -291,7 +295,6 @@ int fake_sync_all(void)
 int fake_push_batch(void *handle, const struct op *ops, unsigned n)
 {
     struct stream *stream = find(handle);
-    if (!stream) return INVALID_HANDLE;
     struct op *head = NULL, **tail = &head;
     for (unsigned i = 0; i < n; i++) {
         struct op *op = malloc(sizeof *op);
@@ -442,7 +445,6 @@ int fake_stream_wait_event(void *handle, void *event)
 int fake_capture_begin(void *handle, int mode)
 {
     struct stream *stream = find(handle);
-    if (!stream) return INVALID_HANDLE;
     if (stream == legacy || stream->capture || mode < 0 || mode > 2) return CAPTURE_UNSUPPORTED;
     struct graph *graph = calloc(1, sizeof *graph);
     if (!graph) return OUT_OF_MEMORY;
@@ -461,7 +463,6 @@ int fake_capture_begin(void *handle, int mode)
 int fake_capture_end(void *handle, void **graph)
 {
     struct stream *stream = find(handle);
-    if (!stream) return INVALID_HANDLE;
     if (!stream->capture || !stream->origin) return CAPTURE_UNMATCHED;
     struct graph *captured = stream->capture;
     bool invalid = false;
@@ -486,7 +487,6 @@ int fake_capture_end(void *handle, void **graph)
 int fake_capture_status(void *handle, int *status)
 {
     struct stream *stream = find(handle);
-    if (!stream) return INVALID_HANDLE;
     *status = !stream->capture ? 0 : stream->invalid ? 2 : 1;
     return OK;
 }

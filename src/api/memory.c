@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "pgas/collective.h"
+#include "pgas/growth.h"
 
 /* any: PEs may ask for different sizes, each gets the largest. */
 static void *allocate(const char *function, uint32_t call, enum rs_kind kind, size_t align, size_t size,
@@ -25,7 +26,7 @@ static void *allocate(const char *function, uint32_t call, enum rs_kind kind, si
         rs_log(RS_LOG_WARN,
                "%s: this PE asks for %zu bytes, another for %zu, which all get; ask for the same", function,
                asked, size);
-    if (rc == 0) rc = rs_heap_alloc(&job->heap, size, align, &ptr);
+    if (rc == 0) rc = rs_grow_alloc(job, &signature, size, align, &ptr);
     if (rc == 0 && kind == RS_KIND_CALLOC) {
         rc = rs_device_fill(&job->device, ptr, 0, size);
         signature.kind = RS_KIND_PHASE; /* nobody returns before all is zero everywhere */

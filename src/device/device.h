@@ -53,9 +53,13 @@ struct rs_reduction {
     void (*combine)(int type, int op, void *acc, const void *in, size_t n);
 };
 
+#define RS_WINDOW_PART ((size_t)2 << 20) /* windows grow in multiples of it */
+
 /* The windows of the PEs of a host, as they are mapped here. They may outlive the device's close. */
 struct rs_windows {
     size_t nbytes, stride; /* of each: what is used; the distance where they lie side by side */
+    size_t heap_nbytes;    /* of these, what may come later: the start of each */
+    bool grows;            /* it does: nothing of it is there before window_grow. Set by window_make */
     size_t align;          /* that every window's start has, on every PE */
     int n_local, my_local;
     uintptr_t *base; /* owned, n_local of them; 0: there is no path to that one */
@@ -105,6 +109,16 @@ struct rs_device_ops {
     /* ... and imports each other's (fd is borrowed). */
     int (*window_open)(struct rs_device *dev, struct rs_windows *windows, int local,
                        const struct rs_window_export *export, int fd);
+    /* Where windows grow: memory for [at, at + nbytes) of mine, both multiples of RS_WINDOW_PART (*fd_out as
+     * above). NOMEM: the device has not got it; worded, nothing has changed. ... */
+    int (*window_grow)(struct rs_device *dev, struct rs_windows *windows, size_t at, size_t nbytes,
+                       int *fd_out);
+    /* ... The same range of another one's (fd is borrowed). ... */
+    int (*window_grown)(struct rs_device *dev, struct rs_windows *windows, int local, int fd);
+    /* ... Undo the newest growth, as far as it came, of all windows here. Nobody uses it yet. */
+    void (*window_shrink)(struct rs_device *dev, struct rs_windows *windows);
+    /* Free and all memory of the device. NULL: as for window_grow, there is no such thing. */
+    int (*memory)(struct rs_device *dev, size_t *free_out, size_t *all_out);
     /* Everything, base included; also of windows half made. */
     void (*windows_unmap)(struct rs_windows *windows);
     /* Zeroed memory that the CPU and streams reach at one address. Freed after close; NULL: close frees it. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/os.h"
 #include "base/status.h"
 
 int rs_gpu_enter(const struct rs_gpu *gpu, struct rs_gpu_entry *entry)
@@ -151,9 +152,12 @@ static int open_device(enum rs_gpu_vendor vendor, struct rs_device *dev, int ord
     dev->ordinal = ordinal;
     dev->state = gpu;
     rs_gpu_windows_choose(options->ipc);
+    uint64_t begin_ns = rs_os_now_ns();
     int code = drv->get_device(&gpu->device, ordinal);
     if (code == 0) code = drv->identity(drv, gpu->device, &gpu->identity);
     if (code == 0) code = drv->retain(drv, gpu->device, &gpu->context);
+    rs_log(RS_LOG_INFO, "init: %.2f ms to create the context of device %d",
+           (double)(rs_os_now_ns() - begin_ns) * 1e-6, ordinal);
     if (code) {
         snprintf(why, sizeof why, "open device %d", ordinal);
         int rc = rs_gpu_fail(drv, code, why);
@@ -242,7 +246,7 @@ static void gpu_describe(struct rs_device *dev, void *stream, bool any, char *ou
 #define GPU_OPS(vendor)                                                                                      \
     .can_capture = true, .count = vendor##_count, .chosen = vendor##_chosen, .pin = vendor##_pin, .open = vendor##_open,          \
     .close = gpu_close, .window_make = rs_gpu_window_make, .window_open = rs_gpu_window_open,                \
-    .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
+    .window_grow = rs_gpu_window_grow, .window_grown = rs_gpu_window_grown, .window_shrink = rs_gpu_window_shrink, .memory = rs_gpu_memory, .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
     .stream_create = rs_gpu_stream_create, .stream_destroy = rs_gpu_stream_destroy,                                \
     .synchronize = rs_gpu_synchronize, .synchronize_all = rs_gpu_synchronize_all, .query = gpu_query,        \
     .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .batch = rs_gpu_batch, .reduce = rs_gpu_reduce

@@ -79,6 +79,11 @@ int rs_gpu_window_make(struct rs_device *dev, struct rs_windows *windows, struct
                        int *fd_out);
 int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int local,
                        const struct rs_window_export *export, int fd);
+int rs_gpu_window_grow(struct rs_device *dev, struct rs_windows *windows, size_t at, size_t nbytes,
+                       int *fd_out);
+int rs_gpu_window_grown(struct rs_device *dev, struct rs_windows *windows, int local, int fd);
+void rs_gpu_window_shrink(struct rs_device *dev, struct rs_windows *windows);
+int rs_gpu_memory(struct rs_device *dev, size_t *free_out, size_t *all_out);
 void rs_gpu_windows_unmap(struct rs_windows *windows);
 int rs_gpu_words_alloc(struct rs_device *dev, size_t nbytes, void **words_out);
 void rs_gpu_words_free(struct rs_gpu *gpu); /* all of them; context entered by the caller */

@@ -2,7 +2,8 @@
  *
  * Windows in GPU memory. Two ways, of which all PEs of a host use one: virtual memory whose parts travel as
  * descriptors, side by side in one reservation; or an allocation each, opened by IPC handle at an address of
- * the driver's choice. Which one it is, an export says.
+ * the driver's choice. Which one it is, an export says. In the first way a window begins with the part behind
+ * its heap, and the heap gets parts when they are needed; in the second everything is there from the start.
  *
  * Windows may be unmapped after the device was closed (a view of the heap that outlives the job): they hold
  * the context by themselves.
@@ -19,6 +20,12 @@
 #define ALIGN ((size_t)1 << 30)     /* of a window in a reservation: of any block that asks for it */
 #define IPC_ALIGN ((size_t)2 << 20) /* what the drivers give to large allocations */
 
+/* [at, at + nbytes) of every window, each PE's in memory of its own. */
+struct part {
+    struct part *next;
+    size_t at, nbytes;
+    bool mapped[]; /* n_local */
+};
 struct mapping {
     const struct rs_gpu_driver *drv;
     struct rs_gpu *gpu; /* while it is open */
@@ -28,8 +35,10 @@ struct mapping {
     bool abandoned;     /* the device never became idle: unmapping would wait for ever */
     uintptr_t reserved; /* the start of the reservation; 0: none */
     uintptr_t first;    /* of the first window in it */
-    size_t reserved_nbytes, window_nbytes;
-    bool *mapped; /* owned, n_local */
+    size_t reserved_nbytes, granularity;
+    struct part *parts;   /* owned, the newest first */
+    size_t window_nbytes; /* by IPC */
+    bool *mapped;         /* by IPC; owned, n_local */
 };
 struct export
 {
@@ -67,20 +76,62 @@ static bool can_vmm(const struct rs_gpu *gpu, size_t *granularity_out)
     return code == 0;
 }
 
-/* Map a handle (taken over) as window local. */
+/* Map a handle (taken over) as the newest part of window local. */
 static int map_part(const struct rs_windows *windows, int local, unsigned long long handle)
 {
     struct mapping *m = windows->state;
-    uintptr_t at = m->first + (size_t)local * windows->stride;
+    struct part *part = m->parts;
+    uintptr_t at = m->first + (size_t)local * windows->stride + part->at;
     struct rs_gpu_access access = {.location = {.type = 1, .id = m->device}, .flags = 3};
-    int code = m->drv->vmm_map(at, m->window_nbytes, 0, handle, 0);
+    int code = m->drv->vmm_map(at, part->nbytes, 0, handle, 0);
     m->drv->vmm_release(handle); /* the mapping holds the memory */
     if (code) return rs_gpu_fail(m->drv, code, "map a symmetric heap");
-    m->mapped[local] = true;
-    code = m->drv->vmm_access(at, m->window_nbytes, &access, 1);
-    if (code) return rs_gpu_fail(m->drv, code, "reach the GPU of another PE (no peer access?)");
-    windows->base[local] = at;
-    return 0;
+    part->mapped[local] = true;
+    code = m->drv->vmm_access(at, part->nbytes, &access, 1);
+    return code ? rs_gpu_fail(m->drv, code, "reach the GPU of another PE (no peer access?)") : 0;
+}
+
+/* Also of a part half made. */
+static void drop_newest(const struct rs_windows *windows)
+{
+    struct mapping *m = windows->state;
+    struct part *part = m->parts;
+    m->parts = part->next;
+    for (int i = 0; i < windows->n_local; i++)
+        if (part->mapped[i])
+            m->drv->vmm_unmap(m->first + (size_t)i * windows->stride + part->at, part->nbytes);
+    free(part);
+}
+
+/* Memory of this PE's device as the newest part, behind a descriptor for the others. The first failure of
+ * the driver is *code_out, which is worded only when there is none. */
+static int make_part(const struct rs_windows *windows, size_t at, size_t nbytes, int *fd_out, int *code_out)
+{
+    struct mapping *m = windows->state;
+    struct rs_gpu_prop prop = prop_of(m->device);
+    unsigned long long handle;
+    struct part *part = calloc(1, sizeof *part + (size_t)windows->n_local * sizeof *part->mapped);
+    *code_out = 0;
+    if (!part) return rs_fail(RS_E_NOMEM, "no memory for a part of %d windows", windows->n_local);
+    int code = m->drv->vmm_create(&handle, nbytes, &prop, 0);
+    if (code) {
+        free(part);
+        *code_out = code;
+        return code == 2 ? RS_E_NOMEM : RS_E_DEVICE;
+    }
+    part->at = at;
+    part->nbytes = nbytes;
+    part->next = m->parts;
+    m->parts = part;
+    if (windows->n_local > 1) {
+        code = m->drv->vmm_export(fd_out, handle, 1, 0);
+        if (code) {
+            *fd_out = -1;
+            m->drv->vmm_release(handle);
+            return rs_gpu_fail(m->drv, code, "export a symmetric heap");
+        }
+    }
+    return map_part(windows, windows->my_local, handle);
 }
 
 /* A driver that does not align as asked gets more to reserve, and the windows begin inside. */
@@ -104,26 +155,24 @@ static int reserve(const struct rs_windows *windows, struct mapping *m)
     return 0;
 }
 
+/* What is behind the heap. The heap grows if its parts fit the device's. */
 static int make_vmm(struct rs_gpu *gpu, struct rs_windows *windows, size_t granularity, int *fd_out)
 {
     struct mapping *m = windows->state;
-    struct rs_gpu_prop prop = prop_of(gpu->device);
-    unsigned long long handle;
+    int code;
     windows->align = ALIGN;
-    m->window_nbytes = (windows->nbytes + granularity - 1) / granularity * granularity;
+    m->granularity = granularity;
+    windows->grows = windows->heap_nbytes % granularity == 0;
+    size_t at = windows->grows ? windows->heap_nbytes : 0;
+    size_t nbytes = (windows->nbytes - at + granularity - 1) / granularity * granularity;
     RS_TRY(reserve(windows, m));
-    int code = gpu->drv->vmm_create(&handle, m->window_nbytes, &prop, 0);
-    if (code)
-        return rs_fail(code == 2 ? RS_E_NOMEM : RS_E_DEVICE,
-                       "device %d has no %zu bytes for a symmetric heap; lower ROCSHMEM_HEAP_SIZE",
-                       gpu->device, m->window_nbytes);
-    code = gpu->drv->vmm_export(fd_out, handle, 1, 0);
-    if (code) {
-        *fd_out = -1;
-        gpu->drv->vmm_release(handle);
-        return rs_gpu_fail(gpu->drv, code, "export a symmetric heap");
-    }
-    return map_part(windows, windows->my_local, handle);
+    int rc = make_part(windows, at, nbytes, fd_out, &code);
+    windows->base[windows->my_local] = m->first + (size_t)windows->my_local * windows->stride;
+    return rc < 0 && code ? rs_fail(rc,
+                                    "device %d has no %zu bytes for a symmetric heap; lower "
+                                    "ROCSHMEM_HEAP_SIZE",
+                                    gpu->device, nbytes)
+                          : rc;
 }
 
 static int make_ipc(struct rs_gpu *gpu, struct rs_windows *windows, struct export *export)
@@ -213,10 +262,73 @@ int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int lo
         int code = m->drv->vmm_import(&handle, (void *)(uintptr_t)fd, 1);
         rc = code ? rs_gpu_fail(m->drv, code, "import the symmetric heap of another PE")
                   : map_part(windows, local, handle);
+        windows->base[local] = m->first + (size_t)local * windows->stride;
     }
     rs_gpu_leave(gpu, &entry);
     return rc;
 }
+
+/* ---- growing ---- */
+
+int rs_gpu_window_grow(struct rs_device *dev, struct rs_windows *windows, size_t at, size_t nbytes,
+                       int *fd_out)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    struct mapping *m = windows->state;
+    struct part *before = m->parts;
+    int code = 0, mode = 2; /* relaxed: this is no part of a capture in this thread */
+    *fd_out = -1;
+    RS_TRY(rs_gpu_enter(gpu, &entry));
+    gpu->drv->capture_mode(&mode);
+    int rc = make_part(windows, at, nbytes, fd_out, &code);
+    if (rc < 0 && code) rs_gpu_fail(gpu->drv, code, "make memory for a symmetric heap");
+    if (rc < 0 && m->parts != before) drop_newest(windows);
+    gpu->drv->capture_mode(&mode);
+    rs_gpu_leave(gpu, &entry);
+    if (rc < 0 && *fd_out >= 0) close(*fd_out);
+    if (rc < 0) *fd_out = -1;
+    return rc;
+}
+
+int rs_gpu_window_grown(struct rs_device *dev, struct rs_windows *windows, int local, int fd)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    unsigned long long handle;
+    int mode = 2;
+    RS_TRY(rs_gpu_enter(gpu, &entry));
+    gpu->drv->capture_mode(&mode);
+    int code = gpu->drv->vmm_import(&handle, (void *)(uintptr_t)fd, 1);
+    int rc = code ? rs_gpu_fail(gpu->drv, code, "import a part of the symmetric heap of another PE")
+                  : map_part(windows, local, handle);
+    gpu->drv->capture_mode(&mode);
+    rs_gpu_leave(gpu, &entry);
+    return rc;
+}
+
+void rs_gpu_window_shrink(struct rs_device *dev, struct rs_windows *windows)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    if (rs_gpu_enter(gpu, &entry) < 0) return; /* stays mapped: no harm but the memory */
+    drop_newest(windows);
+    rs_gpu_leave(gpu, &entry);
+}
+
+int rs_gpu_memory(struct rs_device *dev, size_t *free_out, size_t *all_out)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct rs_gpu_entry entry;
+    *free_out = *all_out = 0;
+    if (!gpu->drv->memory_info) return rs_fail(RS_E_UNSUPPORTED, "this driver tells no free memory");
+    RS_TRY(rs_gpu_enter(gpu, &entry));
+    int code = gpu->drv->memory_info(free_out, all_out);
+    rs_gpu_leave(gpu, &entry);
+    return code ? rs_gpu_fail(gpu->drv, code, "tell the free memory") : 0;
+}
+
+/* ---- the end ---- */
 
 void rs_gpu_windows_part(struct rs_gpu *gpu, bool abandon)
 {
@@ -235,11 +347,10 @@ void rs_gpu_windows_unmap(struct rs_windows *windows)
     if (m && m->context && !m->abandoned) {
         m->drv->current(m->drv, &before);
         if (before != m->context) m->drv->set_current(m->drv, m->context);
+        while (m->parts) drop_newest(windows);
         for (int i = 0; i < windows->n_local; i++) {
             if (!m->mapped[i]) continue;
-            if (!m->ipc)
-                m->drv->vmm_unmap(m->first + (size_t)i * windows->stride, m->window_nbytes);
-            else if (i == windows->my_local)
+            if (i == windows->my_local)
                 m->drv->free(windows->base[i]);
             else
                 m->drv->ipc_close(windows->base[i]);
@@ -247,6 +358,11 @@ void rs_gpu_windows_unmap(struct rs_windows *windows)
         if (m->reserved) m->drv->vmm_unreserve(m->reserved, m->reserved_nbytes);
         if (before != m->context) m->drv->set_current(m->drv, before);
         m->drv->release(m->drv, m->device);
+    }
+    while (m && m->parts) { /* abandoned */
+        struct part *part = m->parts;
+        m->parts = part->next;
+        free(part);
     }
     if (m) free(m->mapped);
     free(m);

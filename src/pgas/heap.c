@@ -52,7 +52,10 @@ int rs_heap_init(struct rs_heap *heap, struct rs_window *window, size_t nbytes, 
     heap->id = atomic_fetch_add(&next_id, 1);
     atomic_init(&heap->generation, 1);
     heap->seen = calloc((size_t)n_pes, sizeof *heap->seen);
-    if (!heap->seen) return rs_fail(RS_E_NOMEM, "no memory for the heap's bookkeeping of %d PEs", n_pes);
+    if (window->windows.grows)
+        heap->backed = calloc(rs_heap_room(nbytes) / RS_WINDOW_PART, sizeof *heap->backed);
+    if (!heap->seen || (window->windows.grows && !heap->backed))
+        return rs_fail(RS_E_NOMEM, "no memory for the heap's bookkeeping of %d PEs", n_pes);
     return rs_blocks_init(&heap->blocks, nbytes);
 }
 
@@ -62,6 +65,7 @@ void rs_heap_fini(struct rs_heap *heap)
     rs_blocks_fini(&heap->blocks);
     free(heap->list);
     free(heap->seen);
+    free(heap->backed);
     free(heap->pending);
     rs_window_unref(heap->window);
     pthread_mutex_destroy(&heap->lock);
@@ -238,6 +242,15 @@ static int release_locked(struct rs_heap *heap, size_t one)
     return rc;
 }
 
+void rs_heap_unalloc(struct rs_heap *heap, const void *ptr)
+{
+    pthread_mutex_lock(&heap->lock);
+    struct rs_allocation *a = at_locked(heap, (uintptr_t)ptr - heap->base);
+    if (a) release_at_locked(heap, (size_t)(a - heap->list));
+    changed_locked(heap);
+    pthread_mutex_unlock(&heap->lock);
+}
+
 int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all)
 {
     if (!heap->logs) return 0;
@@ -265,6 +278,33 @@ int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all)
     }
     pthread_mutex_unlock(&heap->lock);
     return rc;
+}
+
+/* ---- memory behind it ---- */
+
+bool rs_heap_find_gap(struct rs_heap *heap, const void *ptr, size_t nbytes, struct rs_heap_gap *gap_out)
+{
+    if (!heap->backed) return false;
+    size_t first = ((uintptr_t)ptr - heap->base) / RS_WINDOW_PART,
+           n = rs_heap_room(heap->nbytes) / RS_WINDOW_PART;
+    size_t end = ((uintptr_t)ptr - heap->base + nbytes + RS_WINDOW_PART - 1) / RS_WINDOW_PART;
+    pthread_mutex_lock(&heap->lock);
+    while (first < end && heap->backed[first]) first++;
+    size_t stop = first, most;
+    while (stop < end && !heap->backed[stop]) stop++;
+    for (most = stop; most < n && !heap->backed[most]; most++) continue;
+    pthread_mutex_unlock(&heap->lock);
+    *gap_out = (struct rs_heap_gap){first * RS_WINDOW_PART, (stop - first) * RS_WINDOW_PART,
+                                    (most - first) * RS_WINDOW_PART};
+    return first < end;
+}
+
+void rs_heap_back(struct rs_heap *heap, size_t at, size_t nbytes)
+{
+    pthread_mutex_lock(&heap->lock);
+    for (size_t i = 0; i < nbytes / RS_WINDOW_PART; i++) heap->backed[at / RS_WINDOW_PART + i] = true;
+    heap->n_backed += nbytes / RS_WINDOW_PART;
+    pthread_mutex_unlock(&heap->lock);
 }
 
 /* ---- addresses ---- */

@@ -47,6 +47,8 @@ struct rs_heap {
     uintptr_t flags;      /* of this PE; a peer's are at + shift */
     pthread_mutex_t lock; /* everything below but generation */
     struct rs_blocks blocks;
+    bool *backed;    /* owned: is there memory behind this part (RS_WINDOW_PART)? NULL: behind all */
+    size_t n_backed; /* parts */
     struct rs_allocation *list; /* owned, sorted by offset */
     size_t n, capacity;
     _Atomic uint64_t generation; /* W: under lock, release, at each change of the list. R: every address
@@ -70,7 +72,7 @@ int rs_heap_init(struct rs_heap *heap, struct rs_window *window, size_t nbytes, 
 /* Bytes of a heap in its window: the flags follow at this offset. */
 static inline size_t rs_heap_room(size_t nbytes)
 {
-    return (nbytes + 4095) & ~(size_t)4095;
+    return (nbytes + RS_WINDOW_PART - 1) & ~(RS_WINDOW_PART - 1);
 }
 void rs_heap_fini(struct rs_heap *heap);
 
@@ -83,6 +85,15 @@ void rs_window_unref(struct rs_window *window); /* NULL is fine */
  * collective. */
 int rs_heap_alloc(struct rs_heap *heap, size_t nbytes, size_t align, void **ptr_out);
 int rs_check_alignment(size_t align);
+/* Undo the newest rs_heap_alloc, which gave ptr. All PEs do. */
+void rs_heap_unalloc(struct rs_heap *heap, const void *ptr);
+/* Is there memory behind all of [ptr, ptr + nbytes)? If not, the first range without, in offsets of whole
+ * parts, and how long it could be before there is memory again. */
+struct rs_heap_gap {
+    size_t at, nbytes, most_nbytes;
+};
+bool rs_heap_find_gap(struct rs_heap *heap, const void *ptr, size_t nbytes, struct rs_heap_gap *gap_out);
+void rs_heap_back(struct rs_heap *heap, size_t at, size_t nbytes); /* now there is */
 /* Mark an allocation freed on this PE; its start address. ARG: not the start of a live one. offset_out: for
  * the signature. */
 int rs_heap_free(struct rs_heap *heap, const void *ptr, uint64_t *offset_out);

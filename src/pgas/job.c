@@ -176,6 +176,7 @@ static int plan_windows(const struct rs_job *job, struct rs_windows *windows)
     uintptr_t *base = calloc((size_t)job->n_local, sizeof *base);
     if (!base) return rs_fail(RS_E_NOMEM, "no memory for %d windows", job->n_local);
     *windows = (struct rs_windows){.nbytes = nbytes,
+                                   .heap_nbytes = rs_heap_room(job->config.heap_nbytes),
                                    .stride = (nbytes + RS_WINDOW_ALIGN - 1) & ~(RS_WINDOW_ALIGN - 1),
                                    .n_local = job->n_local,
                                    .my_local = job->my_local,
@@ -313,6 +314,14 @@ static int open_device(struct rs_job *job)
     return job->device.ops->open(&job->device, ordinal, &job->watch, &options);
 }
 
+/* For people who ask where the time of init goes. */
+static void log_phase(const char *what, uint64_t *since_ns)
+{
+    uint64_t now = rs_os_now_ns();
+    rs_log(RS_LOG_INFO, "init: %.2f ms to %s", (double)(now - *since_ns) * 1e-6, what);
+    *since_ns = now;
+}
+
 /* Everything that may fail on one PE alone. */
 static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce, struct rs_bootstrap *bootstrap)
 {
@@ -321,15 +330,20 @@ static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce, s
     struct rs_windows windows;
     RS_TRY(plan_windows(job, &windows));
     name_of(name, first_nonce);
+    uint64_t since_ns = rs_os_now_ns();
     int rc = open_device(job);
+    log_phase("open the device", &since_ns);
     if (rc == 0 && job->my_local == 0) {
         rc = make_shared(job, windows.stride, fds);
         if (rc == 0 && job->n_local > 1) rc = hand_out(job, listener, fds, bootstrap);
     } else if (rc == 0) {
         rc = fetch(name, fds, n_fds(job), bootstrap->deadline_ns);
     }
+    log_phase("share the board", &since_ns);
     if (job->device.ops->window_make) rc = rs_windows_exchange(job, bootstrap, rc, &windows);
+    log_phase("make windows and open the others'", &since_ns);
     if (rc == 0) rc = build(job, fds, &windows);
+    log_phase("build the job", &since_ns);
     if (windows.base) job->device.ops->windows_unmap(&windows);
     for (int i = 0; i < FDS_MOST; i++)
         if (fds[i] >= 0) close(fds[i]);
@@ -352,6 +366,7 @@ static int exchange_outcome(struct rs_job *job, struct rs_bootstrap *bootstrap, 
 
 static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
 {
+    uint64_t since_ns = rs_os_now_ns();
     if (rs_static_data_wanted()) RS_TRY(rs_static_data_find(&job->data));
     struct hello mine = {
         .data_nbytes = job->data.nbytes,
@@ -362,6 +377,7 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
         .max_teams = (uint32_t)job->config.max_teams,
         .device = rs_device_offer(&job->config, rs_static_data_wanted()),
     };
+    log_phase("look for devices (start the driver)", &since_ns);
     rs_os_cpu_set(mine.cpus);
     struct hello *hellos = calloc((size_t)job->n_pes, sizeof *hellos);
     if (!hellos) return rs_fail(RS_E_NOMEM, "no memory to start %d PEs", job->n_pes);
@@ -374,11 +390,14 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
         if (listener < 0) rc = listener;
     }
     if (rc == 0) rc = rs_bootstrap_allgather(bootstrap, &mine, sizeof mine, hellos);
+    log_phase("hear of all PEs", &since_ns);
     if (rc == 0) rc = agree(job, hellos);
     if (rc == 0) rc = choose_device(job, hellos);
     if (rc == 0) {
         rc = build_alone(job, listener, hellos[0].nonce, bootstrap);
+        since_ns = rs_os_now_ns();
         rc = exchange_outcome(job, bootstrap, rc);
+        log_phase("hear that all are done", &since_ns);
     }
     if (listener >= 0) close(listener);
     free(hellos);

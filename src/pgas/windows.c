@@ -2,7 +2,7 @@
  *
  * The choice of the device, and windows that each PE makes for itself: an all-gather tells how each is found
  * (and who failed), and where that takes a descriptor, each PE hands its own to every other over a Unix
- * socket. Called in init only.
+ * socket. The same socket serves when windows grow (growth.c).
  */
 #include "pgas/windows.h"
 
@@ -117,6 +117,90 @@ int rs_device_pin(const struct rs_config *config, int index)
     return ops->pin ? ops->pin(&options, index) : 0;
 }
 
+/* ---- descriptors from every PE to every other ---- */
+
+static void name_of(char out[48], uint64_t nonce)
+{
+    snprintf(out, 48, "rocshmem-window-%016" PRIx64, nonce);
+}
+
+int rs_windows_listen(uint64_t *nonce_out)
+{
+    char name[48];
+    rs_os_random(nonce_out, sizeof *nonce_out);
+    name_of(name, *nonce_out);
+    return rs_os_unix_listen(name);
+}
+
+/* My descriptor to every other PE of the host. They listen already, and a queue holds what they have not
+ * accepted yet, so nobody waits here for somebody who waits for him. */
+static int hand_mine(const struct rs_handover *handover)
+{
+    const struct rs_job *job = handover->job;
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        char name[48];
+        int32_t me = job->my_pe;
+        if (pe == job->my_pe) continue;
+        name_of(name, handover->nonces[pe]);
+        int socket = rs_os_unix_connect(name);
+        if (socket < 0) return rs_fail_context("PE %d does not take the window of PE %d", pe, job->my_pe);
+        int rc = rs_os_peer_is_us(socket)
+                     ? rs_os_send_all(socket, &me, sizeof me, handover->deadline_ns)
+                     : rs_fail(RS_E_BOOTSTRAP, "another user's process takes part as PE %d", pe);
+        if (rc == 0) rc = rs_os_send_fds(socket, &handover->fd, 1);
+        close(socket);
+        if (rc < 0) return rc;
+    }
+    return 0;
+}
+
+static int take_one(const struct rs_handover *handover, int socket, bool *taken)
+{
+    struct rs_job *job = handover->job;
+    int32_t from = -1;
+    int fd = -1;
+    RS_TRY(rs_os_recv_all(socket, &from, sizeof from, handover->deadline_ns));
+    if (from < 0 || from >= job->n_pes || from == job->my_pe || taken[from])
+        return rs_fail(RS_E_BOOTSTRAP, "a process that is no PE of this job hands out a window");
+    RS_TRY(rs_os_recv_fds(socket, &fd, 1));
+    taken[from] = true;
+    int rc = handover->take(handover, from, fd);
+    close(fd);
+    return rc < 0 ? rs_fail_context("the window of PE %d", (int)from) : 0;
+}
+
+static int take_others(const struct rs_handover *handover, bool *taken)
+{
+    struct rs_job *job = handover->job;
+    for (int n_taken = 0; n_taken < job->n_pes - 1;) {
+        struct pollfd ready = {.fd = handover->listener, .events = POLLIN};
+        uint64_t now = rs_os_now_ns();
+        if (now >= handover->deadline_ns)
+            return rs_fail(RS_E_BOOTSTRAP, "%d of %d PEs did not hand out their windows in time",
+                           job->n_pes - 1 - n_taken, job->n_pes - 1);
+        if (job->board.vitals) RS_TRY(rs_board_look(&job->board, now)); /* there is none yet in init */
+        if (poll(&ready, 1, 100) <= 0) continue;
+        int socket = accept4(handover->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (socket < 0) continue;
+        bool ours = rs_os_peer_is_us(socket);
+        int rc = ours ? take_one(handover, socket, taken) : 0;
+        close(socket);
+        if (rc < 0) return rc;
+        n_taken += ours;
+    }
+    return 0;
+}
+
+int rs_windows_hand_over(const struct rs_handover *handover)
+{
+    bool *taken = calloc((size_t)handover->job->n_pes, sizeof *taken);
+    if (!taken) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' windows", handover->job->n_pes);
+    int rc = hand_mine(handover);
+    if (rc == 0) rc = take_others(handover, taken);
+    free(taken);
+    return rc;
+}
+
 /* ---- windows that each PE makes ---- */
 
 struct told {
@@ -125,73 +209,30 @@ struct told {
     struct rs_window_export export;
     char text[120]; /* of a failure */
 };
+struct opening {
+    struct rs_windows *windows;
+    const struct told *all;
+};
 
-static void name_of(char out[48], uint64_t nonce)
+static int open_one(const struct rs_handover *handover, int from, int fd)
 {
-    snprintf(out, 48, "rocshmem-window-%016" PRIx64, nonce);
-}
-
-/* My descriptor to every other PE of the host. They listen already, and a queue holds what they have not
- * accepted yet, so nobody waits here for somebody who waits for him. */
-static int hand_mine(const struct rs_job *job, const struct told *all, int fd, uint64_t deadline_ns)
-{
-    for (int pe = 0; pe < job->n_pes; pe++) {
-        char name[48];
-        int32_t me = job->my_pe;
-        if (pe == job->my_pe) continue;
-        name_of(name, all[pe].nonce);
-        int socket = rs_os_unix_connect(name);
-        if (socket < 0) return rs_fail_context("PE %d does not take the window of PE %d", pe, job->my_pe);
-        int rc = rs_os_peer_is_us(socket)
-                     ? rs_os_send_all(socket, &me, sizeof me, deadline_ns)
-                     : rs_fail(RS_E_BOOTSTRAP, "another user's process takes part as PE %d", pe);
-        if (rc == 0) rc = rs_os_send_fds(socket, &fd, 1);
-        close(socket);
-        if (rc < 0) return rc;
-    }
-    return 0;
-}
-
-static int take_one(struct rs_job *job, int socket, const struct told *all, struct rs_windows *windows,
-                    uint64_t deadline_ns)
-{
-    int32_t from = -1;
-    int fd = -1;
-    RS_TRY(rs_os_recv_all(socket, &from, sizeof from, deadline_ns));
-    if (from < 0 || from >= job->n_pes || from == job->my_pe || windows->base[from])
-        return rs_fail(RS_E_BOOTSTRAP, "a process that is no PE of this job hands out a window");
-    RS_TRY(rs_os_recv_fds(socket, &fd, 1));
-    int rc = job->device.ops->window_open(&job->device, windows, from, &all[from].export, fd);
-    close(fd);
-    return rc < 0 ? rs_fail_context("the window of PE %d", (int)from) : 0;
-}
-
-static int take_others(struct rs_job *job, int listener, const struct told *all, struct rs_windows *windows,
-                       uint64_t deadline_ns)
-{
-    for (int taken = 0; taken < job->n_pes - 1;) {
-        struct pollfd ready = {.fd = listener, .events = POLLIN};
-        if (rs_os_now_ns() >= deadline_ns)
-            return rs_fail(RS_E_BOOTSTRAP, "%d of %d PEs did not hand out their windows in time",
-                           job->n_pes - 1 - taken, job->n_pes - 1);
-        if (poll(&ready, 1, 100) <= 0) continue;
-        int socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-        if (socket < 0) continue;
-        bool ours = rs_os_peer_is_us(socket);
-        int rc = ours ? take_one(job, socket, all, windows, deadline_ns) : 0;
-        close(socket);
-        if (rc < 0) return rc;
-        taken += ours;
-    }
-    return 0;
+    const struct opening *opening = handover->arg;
+    struct rs_device *device = &handover->job->device;
+    return device->ops->window_open(device, opening->windows, from, &opening->all[from].export, fd);
 }
 
 static int open_others(struct rs_job *job, const struct told *all, int listener, int fd,
                        struct rs_windows *windows, uint64_t deadline_ns)
 {
     if (all[job->my_pe].has_fd) {
-        RS_TRY(hand_mine(job, all, fd, deadline_ns));
-        return take_others(job, listener, all, windows, deadline_ns);
+        uint64_t *nonces = malloc((size_t)job->n_pes * sizeof *nonces);
+        if (!nonces) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' windows", job->n_pes);
+        for (int pe = 0; pe < job->n_pes; pe++) nonces[pe] = all[pe].nonce;
+        struct opening opening = {windows, all};
+        struct rs_handover handover = {job, listener, fd, nonces, deadline_ns, open_one, &opening};
+        int rc = rs_windows_hand_over(&handover);
+        free(nonces);
+        return rc;
     }
     for (int pe = 0; pe < job->n_pes; pe++) {
         if (pe == job->my_pe) continue;
@@ -206,13 +247,10 @@ int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int 
 {
     struct told mine = {.status = 0}, *all = calloc((size_t)job->n_pes, sizeof *all);
     int fd = -1, listener = -1;
-    char name[48];
     if (!all) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' windows", job->n_pes);
     if (rc == 0) rc = job->device.ops->window_make(&job->device, windows, &mine.export, &fd);
-    rs_os_random(&mine.nonce, sizeof mine.nonce);
-    name_of(name, mine.nonce);
     if (rc == 0 && job->n_pes > 1 && fd >= 0) {
-        listener = rs_os_unix_listen(name); /* before the others know its name */
+        listener = rs_windows_listen(&mine.nonce); /* before the others know its name */
         if (listener < 0) rc = listener;
     }
     mine.status = rc;

@@ -44,4 +44,19 @@ int rs_device_pin(const struct rs_config *config, int index);
 int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc,
                         struct rs_windows *windows);
 
+/* ---- descriptors from every PE of the host to every other ---- */
+
+struct rs_handover {
+    struct rs_job *job;
+    int listener, fd;       /* mine */
+    const uint64_t *nonces; /* by PE */
+    uint64_t deadline_ns;
+    int (*take)(const struct rs_handover *handover, int from, int fd); /* fd is borrowed */
+    void *arg;                                                         /* of take */
+};
+/* A socket for it, and what the others must know of it before they hand over. */
+int rs_windows_listen(uint64_t *nonce_out);
+/* Hand mine to all, take all others'. Every PE calls it, after all listen. */
+int rs_windows_hand_over(const struct rs_handover *handover);
+
 #endif

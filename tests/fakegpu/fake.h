@@ -6,7 +6,7 @@
  * streams, a missing or wrong current context, and bad flags are errors, as they are in a real driver or are
  * undefined there.
  *
- * Environment: FAKEGPU_DEVICES (default 1), FAKEGPU_NO_VMM=1, FAKEGPU_SMALL_ALIGN=1, FAKEGPU_STRICT=1: device memory is mapped
+ * Environment: FAKEGPU_DEVICES (default 1), FAKEGPU_MEMORY (MiB of memory that each process can have, default 2048), FAKEGPU_NO_VMM=1, FAKEGPU_SMALL_ALIGN=1, FAKEGPU_STRICT=1: device memory is mapped
  * without any access at its addresses, so that a program or library that touches it by the CPU dies.
  */
 #ifndef FAKEGPU_FAKE_H
@@ -37,6 +37,7 @@ enum { /* codes that CUDA and HIP share */
 
 /* ---- memory ---- */
 
+struct charge;
 enum block_kind { BLOCK_DEVICE, BLOCK_HOST };
 struct block {
     struct block *next;
@@ -47,6 +48,7 @@ struct block {
     int fd;        /* owned; -1: none */
     bool imported; /* by IPC */
     bool registered, mapped, accessible;
+    struct charge *charge; /* of a mapping of memory that this process made */
 };
 
 int fake_devices(void);
@@ -61,6 +63,7 @@ int fake_host_alloc(void **ptr, size_t nbytes);
 int fake_host_free(void *ptr);
 int fake_host_register(void *ptr, size_t nbytes);
 int fake_host_unregister(void *ptr);
+void fake_memory_info(size_t *free_nbytes, size_t *all_nbytes);
 int fake_ipc_get(void *handle64, uintptr_t ptr);
 int fake_ipc_open(uintptr_t *ptr, const void *handle64);
 int fake_ipc_close(uintptr_t ptr);

@@ -169,6 +169,12 @@ int cuMemHostGetDevicePointer_v2(uintptr_t *ptr, void *host, unsigned flags)
     *ptr = (uintptr_t)host;
     return OK;
 }
+int cuMemGetInfo_v2(size_t *free_nbytes, size_t *all_nbytes)
+{
+    NEED_CONTEXT;
+    fake_memory_info(free_nbytes, all_nbytes);
+    return OK;
+}
 int cuPointerGetAttribute(void *out, int attribute, uintptr_t ptr)
 {
     NEED_CONTEXT;

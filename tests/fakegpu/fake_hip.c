@@ -123,6 +123,11 @@ int hipHostGetDevicePointer(uintptr_t *ptr, void *host, unsigned flags)
     *ptr = (uintptr_t)host;
     return OK;
 }
+int hipMemGetInfo(size_t *free_nbytes, size_t *all_nbytes)
+{
+    fake_memory_info(free_nbytes, all_nbytes);
+    return OK;
+}
 int hipPointerGetAttributes(struct rs_gpu_pointer_attributes *out, const void *ptr)
 {
     int kind = fake_kind((uintptr_t)ptr);

@@ -16,7 +16,11 @@
 
 struct reservation {
     struct reservation *next;
-    unsigned char *base;
+    unsigned char *base, *cpu; /* as of a block */
+    size_t nbytes;
+};
+struct charge { /* memory that this process made, while a handle or a mapping holds it */
+    int refs;
     size_t nbytes;
 };
 struct handle {
@@ -24,6 +28,7 @@ struct handle {
     unsigned long long id;
     int fd;
     size_t nbytes;
+    struct charge *charge; /* NULL: imported */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* everything here */
@@ -31,6 +36,7 @@ static struct block *blocks;
 static struct reservation *reservations;
 static struct handle *handles;
 static unsigned long long next_handle = 1;
+static size_t used; /* of the device's memory: what this process made and still holds */
 
 int fake_devices(void)
 {
@@ -61,10 +67,18 @@ void *fake_cpu(uintptr_t ptr, size_t nbytes)
     unsigned char *cpu = NULL;
     pthread_mutex_lock(&lock);
     struct block *b = around(ptr);
-    /* A range may cross blocks that lie side by side with equal distances to their CPU side. */
     if (b && (!b->mapped || b->accessible)) {
         size_t at = ptr - (uintptr_t)b->base;
-        if (nbytes <= b->nbytes - at) cpu = b->cpu + at;
+        cpu = b->cpu + at;
+        /* A range may go on in a block that lies behind this one. */
+        for (uintptr_t end = (uintptr_t)b->base + b->nbytes; end - ptr < nbytes;) {
+            struct block *next = around(end);
+            if (!next || !next->mapped || !next->accessible || next->cpu - next->base != b->cpu - b->base) {
+                cpu = NULL;
+                break;
+            }
+            end = (uintptr_t)next->base + next->nbytes;
+        }
     }
     pthread_mutex_unlock(&lock);
     return cpu;
@@ -100,6 +114,53 @@ static struct block *take(uintptr_t ptr, enum block_kind kind)
     if (b) *at = b->next;
     pthread_mutex_unlock(&lock);
     return b;
+}
+
+static size_t memory(void)
+{
+    const char *text = getenv("FAKEGPU_MEMORY");
+    return (text && text[0] ? (size_t)atoi(text) : 2048) << 20;
+}
+
+void fake_memory_info(size_t *free_nbytes, size_t *all_nbytes)
+{
+    pthread_mutex_lock(&lock);
+    *all_nbytes = memory();
+    *free_nbytes = *all_nbytes - used;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool charge(size_t nbytes)
+{
+    pthread_mutex_lock(&lock);
+    bool ok = nbytes <= memory() - used;
+    if (ok) used += nbytes;
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+static void discharge(size_t nbytes)
+{
+    pthread_mutex_lock(&lock);
+    used -= nbytes;
+    pthread_mutex_unlock(&lock);
+}
+
+static struct charge *hold(struct charge *charge)
+{
+    pthread_mutex_lock(&lock);
+    if (charge) charge->refs++;
+    pthread_mutex_unlock(&lock);
+    return charge;
+}
+
+static void let_go(struct charge *charge)
+{
+    pthread_mutex_lock(&lock);
+    bool last = charge && --charge->refs == 0;
+    if (last) used -= charge->nbytes;
+    pthread_mutex_unlock(&lock);
+    if (last) free(charge);
 }
 
 /* Addresses, aligned; MAP_FAILED when there are none. */
@@ -145,6 +206,7 @@ static void unmap(struct block *b)
 int fake_alloc(uintptr_t *ptr, size_t nbytes)
 {
     if (nbytes == 0) return INVALID_VALUE;
+    if (!charge(whole(nbytes))) return OUT_OF_MEMORY;
     int fd = memfd_create("fakegpu", MFD_CLOEXEC);
     if (fd < 0 || ftruncate(fd, (off_t)whole(nbytes)) != 0) return OUT_OF_MEMORY;
     return map_device(fd, nbytes, false, ptr);
@@ -154,6 +216,7 @@ int fake_free(uintptr_t ptr)
 {
     struct block *b = take(ptr, BLOCK_DEVICE);
     if (!b || b->imported) return INVALID_VALUE;
+    discharge(b->nbytes);
     unmap(b);
     return OK;
 }
@@ -243,19 +306,19 @@ int fake_ipc_close(uintptr_t ptr)
 
 /* ---- virtual memory ---- */
 
-static int add_handle(unsigned long long *out, int fd, size_t nbytes)
+static int add_handle(unsigned long long *out, int fd, size_t nbytes, struct charge *charge)
 {
     struct handle *h = malloc(sizeof *h);
     if (!h) abort();
     pthread_mutex_lock(&lock);
-    *h = (struct handle){handles, next_handle++, fd, nbytes};
+    *h = (struct handle){handles, next_handle++, fd, nbytes, charge};
     handles = h;
     *out = h->id;
     pthread_mutex_unlock(&lock);
     return OK;
 }
 
-static int handle_fd(unsigned long long id, size_t *nbytes)
+static int handle_fd(unsigned long long id, size_t *nbytes, struct charge **charge)
 {
     int fd = -1;
     pthread_mutex_lock(&lock);
@@ -263,6 +326,7 @@ static int handle_fd(unsigned long long id, size_t *nbytes)
         if (h->id == id) {
             fd = h->fd;
             *nbytes = h->nbytes;
+            *charge = h->charge;
         }
     pthread_mutex_unlock(&lock);
     return fd;
@@ -271,9 +335,13 @@ static int handle_fd(unsigned long long id, size_t *nbytes)
 int fake_vmm_create(unsigned long long *handle, size_t nbytes)
 {
     if (nbytes == 0 || nbytes % FAKE_GRANULARITY) return INVALID_VALUE;
+    if (!charge(nbytes)) return OUT_OF_MEMORY;
+    struct charge *own = malloc(sizeof *own);
+    if (!own) abort();
+    *own = (struct charge){1, nbytes};
     int fd = memfd_create("fakegpu", MFD_CLOEXEC);
     if (fd < 0 || ftruncate(fd, (off_t)nbytes) != 0) return OUT_OF_MEMORY;
-    return add_handle(handle, fd, nbytes);
+    return add_handle(handle, fd, nbytes, own);
 }
 
 int fake_vmm_release(unsigned long long handle)
@@ -286,6 +354,7 @@ int fake_vmm_release(unsigned long long handle)
     pthread_mutex_unlock(&lock);
     if (!h) return INVALID_VALUE;
     close(h->fd);
+    let_go(h->charge);
     free(h);
     return OK;
 }
@@ -293,7 +362,8 @@ int fake_vmm_release(unsigned long long handle)
 int fake_vmm_export(int *fd, unsigned long long handle)
 {
     size_t nbytes;
-    int own = handle_fd(handle, &nbytes);
+    struct charge *charge;
+    int own = handle_fd(handle, &nbytes, &charge);
     if (own < 0) return INVALID_VALUE;
     *fd = fcntl(own, F_DUPFD_CLOEXEC, 0);
     return *fd < 0 ? OUT_OF_MEMORY : OK;
@@ -304,7 +374,7 @@ int fake_vmm_import(unsigned long long *handle, int fd)
     struct stat info;
     if (fstat(fd, &info) != 0) return INVALID_VALUE;
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return own < 0 ? OUT_OF_MEMORY : add_handle(handle, own, (size_t)info.st_size);
+    return own < 0 ? OUT_OF_MEMORY : add_handle(handle, own, (size_t)info.st_size, NULL);
 }
 
 int fake_vmm_reserve(uintptr_t *ptr, size_t nbytes, size_t align)
@@ -314,11 +384,12 @@ int fake_vmm_reserve(uintptr_t *ptr, size_t nbytes, size_t align)
     if (small && small[0] == '1') align = 0;
     if (align < FAKE_GRANULARITY) align = FAKE_GRANULARITY;
     unsigned char *base = reserve(nbytes, align);
-    if (base == MAP_FAILED) return OUT_OF_MEMORY;
+    unsigned char *cpu = fake_strict() ? reserve(nbytes, align) : base;
+    if (base == MAP_FAILED || cpu == MAP_FAILED) return OUT_OF_MEMORY;
     struct reservation *r = malloc(sizeof *r);
     if (!r) abort();
     pthread_mutex_lock(&lock);
-    *r = (struct reservation){reservations, base, nbytes};
+    *r = (struct reservation){reservations, base, cpu, nbytes};
     reservations = r;
     pthread_mutex_unlock(&lock);
     *ptr = (uintptr_t)base;
@@ -336,6 +407,7 @@ int fake_vmm_unreserve(uintptr_t ptr, size_t nbytes)
     if (r) *at = r->next;
     pthread_mutex_unlock(&lock);
     if (!r) return INVALID_VALUE;
+    if (r->cpu != r->base) munmap(r->cpu, r->nbytes);
     munmap(r->base, r->nbytes);
     free(r);
     return OK;
@@ -344,20 +416,27 @@ int fake_vmm_unreserve(uintptr_t ptr, size_t nbytes)
 int fake_vmm_map(uintptr_t ptr, size_t nbytes, unsigned long long handle)
 {
     size_t has = 0;
-    int fd = handle_fd(handle, &has);
+    struct charge *charge = NULL;
+    int fd = handle_fd(handle, &has, &charge);
     bool reserved = false;
+    unsigned char *cpu = NULL;
     pthread_mutex_lock(&lock);
-    for (struct reservation *r = reservations; r; r = r->next)
-        reserved |= ptr - (uintptr_t)r->base < r->nbytes && nbytes <= r->nbytes - (ptr - (uintptr_t)r->base);
+    for (struct reservation *r = reservations; r; r = r->next) {
+        size_t at = ptr - (uintptr_t)r->base;
+        if (at >= r->nbytes || nbytes > r->nbytes - at) continue;
+        reserved = true;
+        cpu = r->cpu + at;
+    }
     for (struct block *b = blocks; b; b = b->next)
         if ((uintptr_t)b->base - ptr < nbytes || ptr - (uintptr_t)b->base < b->nbytes) reserved = false;
     pthread_mutex_unlock(&lock);
     if (fd < 0 || nbytes != has || !reserved || ptr % FAKE_GRANULARITY) return INVALID_VALUE;
     struct block b = {.kind = BLOCK_DEVICE, .base = (unsigned char *)ptr, .nbytes = nbytes, .mapped = true};
     b.fd = -1;
-    b.cpu = fake_strict() ? mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                          : mmap(b.base, nbytes, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0);
+    b.cpu =
+        mmap(cpu, nbytes, fake_strict() ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0);
     if (b.cpu == MAP_FAILED) return OUT_OF_MEMORY;
+    b.charge = hold(charge);
     add(&b);
     return OK;
 }
@@ -368,8 +447,8 @@ int fake_vmm_unmap(uintptr_t ptr, size_t nbytes)
         struct block *b = take(ptr + done, BLOCK_DEVICE);
         if (!b || !b->mapped) return INVALID_VALUE;
         done += b->nbytes;
-        if (b->cpu != b->base) munmap(b->cpu, b->nbytes);
-        mmap(b->base, b->nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        mmap(b->cpu, b->nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        let_go(b->charge);
         free(b);
     }
     return OK;

@@ -26,6 +26,9 @@ struct driver {
     int (*retain)(void **context, int device);
     int (*set_current)(void *context);
     int (*sync)(void *stream);
+    int (*memory)(size_t *free_nbytes, size_t *all_nbytes);
+    int (*alloc)(uintptr_t *ptr, size_t nbytes); /* CUDA */
+    int (*free)(uintptr_t ptr);
     int (*copy)(uintptr_t dst, uintptr_t src, size_t nbytes, void *stream); /* CUDA: device to device */
 };
 
@@ -67,6 +70,9 @@ static inline struct driver driver_open(int hip)
         *(void **)&d.instantiate = driver_symbol(library, "cuGraphInstantiateWithFlags");
         *(void **)&d.current = driver_symbol(library, "cuCtxGetCurrent");
         *(void **)&d.copy = driver_symbol(library, "cuMemcpyDtoDAsync_v2");
+        *(void **)&d.memory = driver_symbol(library, "cuMemGetInfo_v2");
+        *(void **)&d.alloc = driver_symbol(library, "cuMemAlloc_v2");
+        *(void **)&d.free = driver_symbol(library, "cuMemFree_v2");
         *(void **)&d.init = driver_symbol(library, "cuInit");
         *(void **)&d.retain = driver_symbol(library, "cuDevicePrimaryCtxRetain");
         *(void **)&d.set_current = driver_symbol(library, "cuCtxSetCurrent");

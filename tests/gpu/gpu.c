@@ -423,6 +423,79 @@ static void threads_keep_their_context(void)
     rocshmem_free(words);
 }
 
+static size_t room_in_heap(void)
+{
+    size_t free_nbytes = 0;
+    CHECK(rocshmemx_heap_info(NULL, NULL, &free_nbytes) == 0);
+    return free_nbytes;
+}
+
+/* Parts that lie side by side are one piece for a copy; a block may be anywhere in them. */
+static void the_heap_grows(void)
+{
+    enum { BLOCKS = 12 };
+    size_t n = room_in_heap() / 16 / 4096 * 4096 + 8;
+    unsigned char *blocks[BLOCKS], *out = malloc(n), *in = malloc(n);
+    for (int k = 0; k < BLOCKS; k++) {
+        blocks[k] = rocshmem_malloc(n);
+        CHECK(blocks[k]);
+        fill(out, n, me + k);
+        rocshmem_putmem(blocks[k], out, n, right());
+    }
+    rocshmem_barrier_all();
+    for (int k = 0; k < BLOCKS; k++) {
+        rocshmem_getmem(in, blocks[k], n, right());
+        CHECK(filled(in, n, me + k));
+        rocshmem_getmem(in, blocks[k], n, me);
+        CHECK(filled(in, n, left() + k));
+    }
+    rocshmem_barrier_all();
+    for (int k = 0; k < BLOCKS; k++) rocshmem_free(blocks[k]);
+    free(out);
+    free(in);
+}
+
+/* Nearly all memory of this PE's GPU; returns how many blocks it is. */
+static int take_memory(uintptr_t *blocks, int most)
+{
+    size_t nbytes, all_nbytes;
+    int n = 0;
+    CHECK(driver.memory(&nbytes, &all_nbytes) == 0);
+    while (n < most && nbytes >= ((size_t)2 << 20)) {
+        if (driver.alloc(&blocks[n], nbytes) == 0)
+            n++;
+        else
+            nbytes /= 2;
+    }
+    return n;
+}
+
+/* Then the heap can't grow on one PE: an error on every PE. Where it is there from the start it is no error. */
+static void a_full_gpu_is_an_error_on_every_pe(void)
+{
+    const char *sharing = getenv("ROCSHMEM_HEAP_SHARING"), *no_vmm = getenv("FAKEGPU_NO_VMM");
+    bool grows = !hip && !(sharing && strcmp(sharing, "ipc") == 0) && !no_vmm;
+    uintptr_t taken[64];
+    int n_taken = 0;
+    size_t n = room_in_heap() / 8 * 7;
+    uint64_t *word = rocshmem_calloc(1, 8);
+    if (me == n_pes - 1 && grows) n_taken = take_memory(taken, 64);
+    rocshmem_barrier_all();
+    rocshmemx_error_t error = {0};
+    void *block = rocshmem_malloc(n);
+    CHECK((block == NULL) == grows);
+    if (!block) CHECK(rocshmemx_take_error(&error) && error.status == -3 && error.pe == n_pes - 1);
+    rocshmem_uint64_p(word, (uint64_t)me + 1, right()); /* all else goes on */
+    rocshmem_barrier_all();
+    CHECK(word_of(word) == (uint64_t)left() + 1);
+    while (n_taken > 0) CHECK(driver.free(taken[--n_taken]) == 0);
+    rocshmem_barrier_all();
+    if (grows) block = rocshmem_malloc(n);
+    CHECK(block);
+    rocshmem_free(block);
+    rocshmem_free(word);
+}
+
 static void on_error(const rocshmemx_error_t *error, void *arg)
 {
     (void)arg;
@@ -449,7 +522,9 @@ static const struct {
              CASE(signals_play_ping_pong_on_streams),
              CASE(collectives_run_on_streams),
              CASE(a_graph_of_collectives_replays),
-             CASE(threads_keep_their_context)};
+             CASE(threads_keep_their_context),
+             CASE(a_full_gpu_is_an_error_on_every_pe),
+             CASE(the_heap_grows)};
 
 int main(int argc, char **argv)
 {

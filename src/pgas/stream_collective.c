@@ -287,16 +287,26 @@ static int enqueue_captured(const struct rs_team *team, const struct data *data,
     return n > 0 ? device->ops->batch(device, stream, ops, n) : 0;
 }
 
+/* Must operation e wait for its slot? before: the stream of operation e - RS_STREAM_RING, behind which this one is
+ * anyhow when it is on the same; the thread's default stream is another one in each thread. A device that can call says
+ * on the stream who is in the slot, and the host's streams take a wait that is satisfied for nothing. */
+static bool slot_is_taken(const struct rs_team *team, uint64_t e, const void *stream, const void *before)
+{
+    static const uintptr_t per_thread = 2;
+    if (e <= team->stream_base + RS_STREAM_RING) return false;
+    if (!team->job->device.ops->call && stream == before && (uintptr_t)stream != per_thread) return false;
+    return __atomic_load_n(complete_word(team, e), __ATOMIC_ACQUIRE) + RS_STREAM_RING < e;
+}
+
 /* Under the stream lock. */
 static int enqueue_locked(struct rs_team *team, struct op *op, const struct data *data, void *stream,
-                          struct rs_memop *ops, bool *op_given_out)
+                          const void *before, struct rs_memop *ops, bool *op_given_out)
 {
     struct rs_device *device = &team->job->device;
     uint64_t e = op->e;
     uint64_t *complete = complete_word(team, e);
     size_t n = 0;
-    if (e > team->stream_base + RS_STREAM_RING &&
-        __atomic_load_n(complete, __ATOMIC_ACQUIRE) + RS_STREAM_RING < e) {
+    if (slot_is_taken(team, e, stream, before)) {
         /* The slot is still in use on another stream: go behind that. */
         ops[0] = (struct rs_memop){
             .kind = RS_MEMOP_WAIT, .cmp = ROCSHMEM_CMP_GE, .word = complete, .value = e - RS_STREAM_RING};
@@ -341,13 +351,15 @@ static int enqueue(struct rs_team *team, const struct rs_signature *signature, c
     bool op_given = false;
     pthread_mutex_lock(&team->stream_lock);
     *op = (struct op){team, team->stream_sequence, *signature};
+    const void *before = NULL;
     if (!captured) {
         op->e++;
+        before = team->stream_of[op->e % RS_STREAM_RING];
         __atomic_store_n(&team->stream_of[op->e % RS_STREAM_RING], stream, __ATOMIC_RELAXED);
         __atomic_store_n(&team->stream_sequence, op->e, __ATOMIC_RELAXED);
     }
     int rc = captured ? enqueue_captured(team, data, stream, ops)
-                      : enqueue_locked(team, op, data, stream, ops, &op_given);
+                      : enqueue_locked(team, op, data, stream, before, ops, &op_given);
     pthread_mutex_unlock(&team->stream_lock);
     if (!op_given) {
         free(op);

@@ -34,8 +34,10 @@ _NAMES = {
 _FROM_TORCH = {"float32": "float", "float64": "double", "complex64": "complexf", "complex128": "complexd"}
 _COMPARISONS = {"==": 0, "!=": 1, ">": 2, ">=": 3, "<": 4, "<=": 5}
 
-#: Arrays of calls that a stream may not have passed yet, by stream.
-_in_flight: dict[Any, list[object]] = {}
+#: Arrays of calls that a stream may not have passed yet, by stream, then by their id.
+_in_flight: dict[Any, dict[int, object]] = {}
+#: Streams of a GPU that may have arrays in flight; with more, the device is waited for.
+_STREAMS_MAX = 64
 
 
 class _Array:
@@ -154,10 +156,19 @@ def _done(stream: Any) -> bool:
 
 
 def _keep(stream: Any, *arrays: object) -> None:
-    """Keep arrays alive until the work enqueued on stream so far is done, and let go what is done by now."""
-    _in_flight.setdefault(stream or 0, []).extend(arrays)
-    for known in [known for known in _in_flight if _done(known)]:
+    """Keep arrays alive until the work enqueued on stream so far is done, and let go what is done by now.
+
+    A stream of a GPU may be destroyed without our knowledge, and to ask the driver for it then is a crash. So only the
+    stream of this call is asked there.
+    """
+    key = stream or 0
+    _in_flight.setdefault(key, {}).update((id(array), array) for array in arrays)
+    asked = list(_in_flight) if _ext.rocshmemx_device_name() == "host" else [key]
+    for known in [known for known in asked if _done(known)]:
         del _in_flight[known]
+    if len(_in_flight) > _STREAMS_MAX:
+        rocshmem4py.hip_device_synchronize()
+        _in_flight.clear()
 
 
 def reduce(dest: Any, source: Any, op: str = "sum", team: SupportsIndex = 0, stream: Any = None) -> None:

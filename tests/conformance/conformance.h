@@ -28,7 +28,7 @@ enum needs {
     NEEDS_2_PES = 1,
     NEEDS_3_PES = 2,
     NEEDS_BIG_HEAP = 4, /* 3 GiB: ROCSHMEM_HEAP_SIZE=3G, and memory for what is touched */
-    NEEDS_HOST = 8,     /* it is about a heap in the memory of the host */
+    NEEDS_HOST = 8,     /* it is about what only the host device has */
 };
 
 struct test_case {

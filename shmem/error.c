@@ -4,6 +4,7 @@
  * loses its "roc", except environment variables, which keep it.
  */
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,16 +52,28 @@ __attribute__((constructor)) static void set_handler(void)
     rocshmemx_set_error_handler(layer_handler, NULL);
 }
 
-int layer_broken(int status)
+static int told(int status, bool arguments_too)
 {
     rocshmemx_error_t error;
     if (!rocshmemx_take_error(&error)) return status;
-    if (error.status == ROCSHMEMX_E_ARG || error.status == ROCSHMEMX_E_NOMEM ||
-        error.status == ROCSHMEMX_E_LIMIT)
+    if (error.status == ROCSHMEMX_E_NOMEM || error.status == ROCSHMEMX_E_LIMIT)
         return status; /* the program's to handle: nothing is broken */
+    if (error.status == ROCSHMEMX_E_ARG && !arguments_too) return status;
     error = renamed(&error, layer_name);
     fprintf(stderr, "rocshmem: PE %d: %s: %s\n", rocshmem_my_pe(), error.op, error.text);
     return status;
+}
+
+int layer_broken(int status)
+{
+    return told(status, false);
+}
+
+int layer_unserved(shmem_team_t team, int status)
+{
+    static atomic_flag before = ATOMIC_FLAG_INIT;
+    bool asked = team == SHMEM_TEAM_INVALID;
+    return told(status, !asked && status == ROCSHMEMX_E_ARG && !atomic_flag_test_and_set(&before));
 }
 
 void layer_raise(const char *function)

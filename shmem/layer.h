@@ -85,6 +85,14 @@ static inline int layer_status(int status)
     return LAYER_LIKELY(status == 0) ? 0 : layer_broken(status);
 }
 
+/* The same for a collective over team: its first wrong argument in a process has words too, as few programs look at the
+ * status and the data are not there. Not on SHMEM_TEAM_INVALID, with which a program asks for the status. */
+int layer_unserved(shmem_team_t team, int status) __attribute__((cold));
+static inline int layer_collective(shmem_team_t team, int status)
+{
+    return LAYER_LIKELY(status == 0) ? 0 : layer_unserved(team, status);
+}
+
 /* For functions without a status: a status of the runtime, whose message is in this thread's slot, ends the job. */
 void layer_raise(const char *function) __attribute__((cold));
 static inline void layer_check(int status, const char *function)

@@ -216,6 +216,28 @@ int main(void)
     assert "PE 0: rocshmem" not in done.stderr
 
 
+def test_an_openshmem_collective_tells_its_first_wrong_argument_and_goes_on(calls: Path, tmp_path: Path) -> None:
+    text = """
+#include <shmem.h>
+int main(void)
+{
+    int good = 1;
+    shmem_init();
+    long *dest = shmem_malloc(8 * sizeof(long));
+    good &= shmem_long_broadcast(SHMEM_TEAM_INVALID, dest, dest, 8, 0) != 0;
+    good &= shmem_long_broadcast(SHMEM_TEAM_WORLD, dest, dest, 8, 7) != 0;
+    good &= shmem_long_fcollect(SHMEM_TEAM_WORLD, dest, dest, 9) != 0;
+    good &= shmem_team_sync(SHMEM_TEAM_WORLD) == 0;
+    shmem_finalize();
+    return !good;
+}
+"""
+    done = run_c(tmp_path, text, "-lshmem", "-lrocshmem")
+    assert done.returncode == 0, done.stderr
+    assert "PE 0: shmem_long_broadcast: pe_root 7 is out of range" in done.stderr, done.stderr
+    assert done.stderr.count("PE 0: ") == 1, done.stderr
+
+
 JOIN = """
 import sys
 import rocshmem4py as rs

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -479,6 +480,18 @@ void rs_os_host_name(char *out, size_t nbytes)
 }
 
 /* ---- threads ---- */
+
+void rs_os_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t limit_ns)
+{
+    struct timespec limit = {.tv_sec = (time_t)(limit_ns / 1000000000u),
+                             .tv_nsec = (long)(limit_ns % 1000000000u)};
+    syscall(SYS_futex, word, FUTEX_WAIT, expected, &limit, NULL, 0);
+}
+
+void rs_os_futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
 
 struct thread_start {
     char name[16];

@@ -50,6 +50,10 @@ bool rs_os_may_be_allocated(const void *p);
 uint64_t rs_os_host_id(void);
 void rs_os_host_name(char *out, size_t nbytes);
 
+/* Sleep while *word is expected, at most limit_ns, or until woken; early returns happen. Also between processes. */
+void rs_os_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t limit_ns);
+void rs_os_futex_wake(_Atomic uint32_t *word); /* one */
+
 /* A thread with all signals blocked and the given name (15 bytes at most). */
 int rs_os_thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg);
 

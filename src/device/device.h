@@ -78,6 +78,8 @@ struct rs_device_options {
     size_t inline_nbytes;
 };
 
+#define RS_DEVICE_SHARED_NBYTES ((size_t)40960)
+
 struct rs_device_ops {
     const char *name;      /* "host", "cuda", "hip": what rocshmem-info prints */
     bool cpu_reaches_heap; /* the CPU may load and store the heap: blocking transfers are memcpy, atomics are
@@ -121,6 +123,9 @@ struct rs_device_ops {
     int (*memory)(struct rs_device *dev, size_t *free_out, size_t *all_out);
     /* Everything, base included; also of windows half made. */
     void (*windows_unmap)(struct rs_windows *windows);
+    /* All windows are there: let PEs that share a device help each other. shared: zeroed memory that the CPUs of all PEs
+     * of the host reach until they have closed their devices, RS_DEVICE_SHARED_NBYTES for each. NULL: nothing to do. */
+    int (*serve)(struct rs_device *dev, const struct rs_windows *windows, void *shared);
     /* Zeroed memory that the CPU and streams reach at one address. Freed after close; NULL: close frees it. */
     int (*words_alloc)(struct rs_device *dev, size_t nbytes, void **words_out);
     void (*words_free)(void *words);

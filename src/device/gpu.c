@@ -198,6 +198,8 @@ static void close_entered(struct rs_gpu *gpu)
     rs_gpu_windows_part(gpu, false);
     rs_gpu_streams_free(gpu);
     rs_gpu_staging_free(gpu);
+    rs_gpu_small_free(gpu);
+    rs_gpu_service_free(gpu);
     rs_gpu_kernels_unload(gpu);
     if (gpu->own) gpu->drv->stream_destroy(gpu->own);
     rs_gpu_words_free(gpu);
@@ -209,12 +211,14 @@ static void gpu_close(struct rs_device *dev)
     struct rs_gpu_entry entry;
     if (!gpu) return;
     if (gpu->context) {
+        rs_gpu_service_end(gpu);
         if (rs_gpu_enter(gpu, &entry) == 0) close_entered(gpu);
         rs_gpu_leave(gpu, &entry);
         gpu->drv->release(gpu->drv, gpu->device);
     }
     pthread_mutex_destroy(&gpu->lock);
     pthread_mutex_destroy(&gpu->now_lock);
+    free(gpu->shares);
     free(gpu);
     dev->state = NULL;
 }
@@ -245,7 +249,7 @@ static void gpu_describe(struct rs_device *dev, void *stream, bool any, char *ou
 /* clang-format off */
 #define GPU_OPS(vendor)                                                                                      \
     .can_capture = true, .count = vendor##_count, .chosen = vendor##_chosen, .pin = vendor##_pin, .open = vendor##_open,          \
-    .close = gpu_close, .window_make = rs_gpu_window_make, .window_open = rs_gpu_window_open,                \
+    .close = gpu_close, .serve = rs_gpu_serve, .window_make = rs_gpu_window_make, .window_open = rs_gpu_window_open,                \
     .window_grow = rs_gpu_window_grow, .window_grown = rs_gpu_window_grown, .window_shrink = rs_gpu_window_shrink, .memory = rs_gpu_memory, .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
     .stream_create = rs_gpu_stream_create, .stream_destroy = rs_gpu_stream_destroy,                                \
     .synchronize = rs_gpu_synchronize, .synchronize_all = rs_gpu_synchronize_all, .query = gpu_query,        \

@@ -17,12 +17,14 @@
 #include "device/device.h"
 #include "device/gpu_driver.h"
 
-enum rs_gpu_kernel { RS_GPU_KERNEL_AMO, RS_GPU_KERNEL_WAIT, RS_GPU_KERNELS };
+enum rs_gpu_kernel { RS_GPU_KERNEL_AMO, RS_GPU_KERNEL_WAIT, RS_GPU_KERNEL_SERVE, RS_GPU_KERNELS };
 
 struct rs_gpu_staging; /* gpu_work.c: pinned buffers for pageable memory in the order of streams */
 struct rs_gpu_stream;
 struct rs_gpu_words;
 struct rs_gpu_kept;
+struct rs_gpu_service;
+struct rs_gpu_bounce;
 
 struct rs_gpu {
     const struct rs_gpu_driver *drv;
@@ -42,13 +44,17 @@ struct rs_gpu {
 #define RS_GPU_KNOWN_STREAMS 64
     _Atomic uintptr_t known[RS_GPU_KNOWN_STREAMS]; /* gpu_stream.c: handles that are streams, by hash */
 
+    bool *shares; /* owned: which PEs of the host are on this GPU; NULL before windows are exchanged */
+    struct rs_gpu_service *service; /* gpu_service.c; NULL: no other PE is on this GPU */
+
     pthread_mutex_t lock; /* everything below */
     void *module;
     void *functions[RS_GPU_KERNELS];
     struct rs_gpu_stream *streams; /* made by stream_create, also those set aside */
     struct rs_gpu_staging *staging;
-    struct rs_gpu_kept *kept;    /* what captured work refers to: a graph may replay it until the end */
-    struct rs_gpu_words *pinned; /* all of words_alloc */
+    struct rs_gpu_bounce *bounces; /* gpu_small.c: a pinned buffer for each stream */
+    struct rs_gpu_kept *kept;      /* what captured work refers to: a graph may replay it until the end */
+    struct rs_gpu_words *pinned;   /* all of words_alloc */
 };
 
 /* What rs_gpu_enter found, for rs_gpu_leave. */
@@ -103,11 +109,35 @@ void rs_gpu_staging_free(struct rs_gpu *gpu);
 /* Free malloc'ed memory when the device closes, not before. */
 int rs_gpu_keep(struct rs_gpu *gpu, void *memory);
 /* Context entered by the caller. Loads the device code when it is first needed, also inside a capture. */
-int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, void *stream, void **arguments);
+int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, unsigned threads, void *stream,
+                  void **arguments);
 void rs_gpu_kernels_unload(struct rs_gpu *gpu);
 
 /* gpu_reduce.c */
 int rs_gpu_reduce(struct rs_device *dev, void *stream, const struct rs_reduction *reduction);
+
+/* gpu_service.c: see there. 1: it does not do this one; 0: done; or a status. */
+int rs_gpu_serve(struct rs_device *dev, const struct rs_windows *windows, void *shared);
+void rs_gpu_service_end(struct rs_gpu *gpu);  /* it does nothing for others any more */
+void rs_gpu_service_free(struct rs_gpu *gpu); /* after all work; context entered by the caller */
+int rs_gpu_service_amo(struct rs_gpu *gpu, uint32_t op, void *word, size_t width, uint64_t value,
+                       uint64_t cond, uint64_t *old_out);
+int rs_gpu_service_put(struct rs_gpu *gpu, void *dst, const void *src, size_t nbytes);
+int rs_gpu_service_add(struct rs_gpu *gpu, void *stream, uint64_t *word, uint64_t value);
+/* 0, or why it does nothing any more. */
+int rs_gpu_service_look(struct rs_gpu *gpu);
+/* How many PEs are on this GPU, and does another one serve this one? */
+int rs_gpu_sharers(const struct rs_gpu *gpu);
+bool rs_gpu_served(const struct rs_gpu *gpu);
+/* Is it in the window of a PE of this host? */
+bool rs_gpu_in_any_window(const struct rs_gpu *gpu, uintptr_t at, size_t nbytes);
+
+/* gpu_small.c: small copies by what does not need the GPU's processors. The same results. */
+int rs_gpu_small_put(struct rs_gpu *gpu, uintptr_t dst, const void *src, size_t nbytes, uint64_t *done,
+                     uint64_t ticket);
+int rs_gpu_small_copy(struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t src, size_t nbytes,
+                      bool now);
+void rs_gpu_small_free(struct rs_gpu *gpu);
 
 /* gpu_now.c */
 int rs_gpu_transfer(struct rs_device *dev, void *dst, const void *src, size_t nbytes);

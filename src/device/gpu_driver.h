@@ -51,6 +51,19 @@ struct rs_gpu_access {
     struct rs_gpu_location location;
     int flags; /* 3: read and write */
 };
+/* CUDA's copy of rows. type 1: of the host, 2: of the device. */
+struct rs_gpu_plane {
+    size_t x, y;
+    int type;
+    const void *host;
+    uintptr_t device;
+    void *array;
+    size_t pitch;
+};
+struct rs_gpu_rectangle {
+    struct rs_gpu_plane src, dst;
+    size_t width, height;
+};
 /* HIP's, which has a type first (5.x: an enum without "unregistered"), and grew over time. */
 struct rs_gpu_pointer_attributes {
     int type;
@@ -74,6 +87,7 @@ struct rs_gpu_pointer_attributes {
 #define GPU_POINTER_ATTRIBUTES struct rs_gpu_pointer_attributes
 #define GPU_COPY_KIND int
 #define GPU_BATCH union rs_gpu_op
+#define GPU_RECTANGLE struct rs_gpu_rectangle
 #define GPU_PROP struct rs_gpu_prop
 #define GPU_ACCESS struct rs_gpu_access
 #define GPU_HANDLE unsigned long long

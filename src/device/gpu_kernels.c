@@ -17,7 +17,7 @@ static const char ptx[] =
 #include "device/kernels/generated/kernels_ptx.inc"
     ;
 
-static const char *const names[RS_GPU_KERNELS] = {"rs_kernel_amo", "rs_kernel_wait"};
+static const char *const names[RS_GPU_KERNELS] = {"rs_kernel_amo", "rs_kernel_wait", "rs_kernel_serve"};
 
 /* The file's bytes and one 0 behind; the caller frees. */
 static int read_file(const char *path, char **out)
@@ -67,14 +67,15 @@ static int load_locked(struct rs_gpu *gpu)
     return rs_gpu_fail(gpu->drv, code, "load the device code");
 }
 
-int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, void *stream, void **arguments)
+int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, unsigned threads, void *stream,
+                  void **arguments)
 {
     pthread_mutex_lock(&gpu->lock);
     int rc = gpu->functions[RS_GPU_KERNELS - 1] ? 0 : load_locked(gpu);
     void *function = gpu->functions[kernel];
     pthread_mutex_unlock(&gpu->lock);
     if (rc < 0) return rc;
-    int code = gpu->drv->launch(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL);
+    int code = gpu->drv->launch(function, 1, 1, 1, threads, 1, 1, 0, stream, arguments, NULL);
     return code == 0 ? 0 : rs_gpu_fail_stream(gpu, code, "launch a kernel", stream);
 }
 

@@ -64,8 +64,28 @@ static int finish(struct rs_gpu *gpu)
     return await(gpu, STREAM_TICKET, ticket);
 }
 
+/* PEs share this GPU: their kernels alternate by time slices, and the driver's copies in device memory, and
+ * small ones to it, are kernels. So without them, if there is a way. 1: there is none. */
+static int transfer_shared(struct rs_gpu *gpu, uintptr_t dst, uintptr_t src, size_t nbytes)
+{
+    uint64_t ticket = gpu->ticket + 1;
+    int rc = rs_gpu_small_put(gpu, dst, (const void *)src, nbytes, &gpu->words[STREAM_TICKET], ticket);
+    if (rc == 0) {
+        gpu->ticket = ticket;
+        return await(gpu, STREAM_TICKET, ticket);
+    }
+    if (rc > 0) rc = rs_gpu_service_put(gpu, (void *)dst, (const void *)src, nbytes);
+    if (rc <= 0) return rc;
+    rc = rs_gpu_small_copy(gpu, gpu->own, dst, src, nbytes, true);
+    return rc ? rc : finish(gpu);
+}
+
 static int transfer(struct rs_gpu *gpu, uintptr_t dst, uintptr_t src, size_t nbytes)
 {
+    if (gpu->service) {
+        int rc = transfer_shared(gpu, dst, src, nbytes);
+        if (rc <= 0) return rc;
+    }
     const struct rs_gpu_driver *drv = gpu->drv;
     bool windows = rs_gpu_in_windows(gpu, (const void *)dst, nbytes) &&
                    rs_gpu_in_windows(gpu, (const void *)src, nbytes);
@@ -112,7 +132,7 @@ static int modify(struct rs_gpu *gpu, enum rs_amo_op op, uint64_t *word, size_t 
     uint64_t *result = &gpu->words[RESULT], ticket = ++gpu->ticket;
     uint32_t what = op, size = (uint32_t)width;
     void *arguments[] = {&word, &value, &cond, &result, &ticket, &what, &size};
-    RS_TRY(rs_gpu_launch(gpu, RS_GPU_KERNEL_AMO, gpu->own, arguments));
+    RS_TRY(rs_gpu_launch(gpu, RS_GPU_KERNEL_AMO, 1, gpu->own, arguments));
     return await(gpu, KERNEL_TICKET, ticket);
 }
 
@@ -122,9 +142,11 @@ int rs_gpu_amo(struct rs_device *dev, enum rs_amo_op op, void *word, size_t widt
     struct rs_gpu *gpu = dev->state;
     struct now now;
     RS_TRY(begin(gpu, &now));
-    int rc = op == RS_AMO_FETCH ? fetch(gpu, (uintptr_t)word, width)
-             : op == RS_AMO_SET ? set(gpu, (uintptr_t)word, width, value)
-                                : modify(gpu, op, word, width, value, cond);
+    int rc = gpu->service ? rs_gpu_service_amo(gpu, op, word, width, value, cond, old_out) : 1;
+    if (rc <= 0) return end(gpu, &now, rc);
+    rc = op == RS_AMO_FETCH ? fetch(gpu, (uintptr_t)word, width)
+         : op == RS_AMO_SET ? set(gpu, (uintptr_t)word, width, value)
+                            : modify(gpu, op, word, width, value, cond);
     if (rc == 0 && old_out) *old_out = op == RS_AMO_SET ? 0 : gpu->words[RESULT];
     return end(gpu, &now, rc);
 }
@@ -145,7 +167,7 @@ int rs_gpu_synchronize(struct rs_device *dev, void *stream)
         rc = rs_fail(RS_E_ARG, "stream %p is being captured in a graph; it can't be waited for", stream);
     rs_wait_begin(&wait, gpu->watch);
     while (rc == 0 && (code = gpu->drv->stream_query(stream)) == gpu->drv->not_ready)
-        rc = rs_wait_pause(&wait);
+        if ((rc = rs_wait_pause(&wait)) == 0) rc = rs_gpu_service_look(gpu);
     if (rc == 0 && code) rc = rs_gpu_fail_stream(gpu, code, "finish the work of a stream", stream);
     rs_gpu_leave(gpu, &entry);
     return rc;
@@ -201,7 +223,7 @@ int rs_gpu_synchronize_all(struct rs_device *dev)
     RS_TRY(start_whole(gpu, &whole));
     rs_wait_begin(&wait, gpu->watch);
     while (rc == 0 && (code = atomic_load_explicit(&whole->code, memory_order_acquire)) == -1)
-        rc = rs_wait_pause(&wait);
+        if ((rc = rs_wait_pause(&wait)) == 0) rc = rs_gpu_service_look(gpu);
     whole_unref(whole);
     if (rc < 0) return rc;
     return code == 0 ? 0 : rs_gpu_fail(gpu->drv, code, "finish its work");

@@ -210,12 +210,14 @@ int rs_gpu_window_make(struct rs_device *dev, struct rs_windows *windows, struct
     struct rs_gpu_entry entry;
     struct mapping *m = calloc(1, sizeof *m);
     bool *mapped = calloc((size_t)windows->n_local, sizeof *mapped);
+    gpu->shares = calloc((size_t)windows->n_local, sizeof *gpu->shares);
     *fd_out = -1;
-    if (!m || !mapped) {
+    if (!m || !mapped || !gpu->shares) {
         free(m);
         free(mapped);
         return rs_fail(RS_E_NOMEM, "no memory for %d windows", windows->n_local);
     }
+    gpu->shares[windows->my_local] = true;
     *m = (struct mapping){.drv = gpu->drv, .gpu = gpu, .device = gpu->device, .mapped = mapped};
     windows->state = gpu->mapping = m;
     int code = gpu->drv->retain(gpu->drv, gpu->device, &m->context);
@@ -243,6 +245,7 @@ int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int lo
     struct rs_gpu_entry entry;
     struct export export;
     memcpy(&export, exported, sizeof export);
+    gpu->shares[local] = memcmp(&export.gpu, &gpu->identity, sizeof export.gpu) == 0;
     if ((bool)export.ipc != m->ipc)
         return rs_fail(
             RS_E_DEVICE,

@@ -155,6 +155,10 @@ static int copy_entered(struct rs_gpu *gpu, void *stream, void *dst, const void 
     const struct rs_gpu_driver *drv = gpu->drv;
     bool dst_known = rs_gpu_in_windows(gpu, dst, nbytes), src_known = rs_gpu_in_windows(gpu, src, nbytes);
     int code;
+    if (gpu->service) {
+        int rc = rs_gpu_small_copy(gpu, stream, (uintptr_t)dst, (uintptr_t)src, nbytes, false);
+        if (rc <= 0) return rc;
+    }
     if (RS_LIKELY(dst_known && src_known)) {
         code = drv->copy_device((uintptr_t)dst, (uintptr_t)src, nbytes, stream);
         return RS_LIKELY(code == 0) ? 0 : rs_gpu_fail_stream(gpu, code, "copy", stream);
@@ -230,10 +234,14 @@ static int push_memops(const struct rs_gpu *gpu, void *stream, union rs_gpu_op *
 static int push_kernel(struct rs_gpu *gpu, void *stream, const struct rs_memop *op)
 {
     uint64_t *word = op->word, *result = NULL, value = op->value, none = 0;
+    if (gpu->service && op->kind == RS_MEMOP_ADD) {
+        int rc = rs_gpu_service_add(gpu, stream, word, value);
+        if (rc <= 0) return rc;
+    }
     uint32_t cmp = (uint32_t)op->cmp, add = RS_AMO_ADD, width = 8;
     void *wait[] = {&word, &value, &cmp}, *amo[] = {&word, &value, &none, &result, &none, &add, &width};
-    return op->kind == RS_MEMOP_WAIT ? rs_gpu_launch(gpu, RS_GPU_KERNEL_WAIT, stream, wait)
-                                     : rs_gpu_launch(gpu, RS_GPU_KERNEL_AMO, stream, amo);
+    return op->kind == RS_MEMOP_WAIT ? rs_gpu_launch(gpu, RS_GPU_KERNEL_WAIT, 1, stream, wait)
+                                     : rs_gpu_launch(gpu, RS_GPU_KERNEL_AMO, 1, stream, amo);
 }
 
 static int batch_entered(struct rs_gpu *gpu, void *stream, const struct rs_memop *ops, size_t n)

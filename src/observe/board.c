@@ -20,7 +20,7 @@
 #define LOOK_NS 10000000u
 
 struct layout {
-    size_t vitals, notes, drops, posts, end;
+    size_t vitals, notes, drops, room, posts, end;
 };
 
 static size_t page_up(size_t n)
@@ -35,7 +35,8 @@ static struct layout layout_of(int n_local, int max_teams)
     l.vitals = page_up(sizeof(struct rs_abort) + sizeof(struct rs_exit));
     l.notes = page_up(l.vitals + n * sizeof(struct rs_vital));
     l.drops = page_up(l.notes + n * RS_NOTES_A_PE * sizeof(struct rs_note));
-    l.posts = page_up(l.drops + n * RS_DROP_LOG * sizeof(uint64_t));
+    l.room = page_up(l.drops + n * RS_DROP_LOG * sizeof(uint64_t));
+    l.posts = page_up(l.room + n * RS_ROOM_NBYTES);
     l.end = page_up(l.posts + n * (size_t)max_teams * RS_POST_NBYTES);
     return l;
 }
@@ -58,6 +59,7 @@ int rs_board_attach(struct rs_board *board, void *memory, int n_local, int my_lo
     board->vitals = (struct rs_vital *)(board->base + l.vitals);
     board->notes = (struct rs_note *)(board->base + l.notes);
     board->drops = (uint64_t *)(void *)(board->base + l.drops);
+    board->room = board->base + l.room;
     board->posts = board->base + l.posts;
     board->pidfds = malloc((size_t)n_local * sizeof *board->pidfds);
     if (!board->pidfds) return rs_fail(RS_E_NOMEM, "no memory for the board of %d PEs", n_local);

@@ -73,6 +73,8 @@ struct rs_exit {
 
 #define RS_POST_NBYTES 20480 /* room of one PE for one team; pgas/collective.h says what lies in it */
 
+#define RS_ROOM_NBYTES 40960 /* a whole number of pages */
+
 struct rs_board {
     unsigned char *base;
     size_t nbytes;
@@ -82,6 +84,7 @@ struct rs_board {
     struct rs_vital *vitals; /* n_local */
     struct rs_note *notes;   /* n_local * RS_NOTES_A_PE */
     uint64_t *drops;         /* n_local * RS_DROP_LOG */
+    unsigned char *room;     /* n_local * RS_ROOM_NBYTES, for the device */
     unsigned char *posts;    /* n_local * max_teams * RS_POST_NBYTES */
     int *pidfds;             /* owned, n_local; -1 not opened, -2 cannot be */
     _Atomic uint64_t

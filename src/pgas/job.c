@@ -26,7 +26,9 @@
 #include "pgas/signals.h"
 #include "pgas/windows.h"
 
-#define LAYOUT_VERSION 3u /* of the board and the windows: PEs must run the same library */
+#define LAYOUT_VERSION 4u /* of the board and the windows: PEs must run the same library */
+
+_Static_assert(RS_ROOM_NBYTES == RS_DEVICE_SHARED_NBYTES, "the board has what a device wants");
 
 struct rs_job *_Atomic rs_job_current;
 
@@ -288,6 +290,8 @@ static int build(struct rs_job *job, const int fds[FDS_MOST], struct rs_windows 
         RS_TRY(rs_device_fill(&job->device, (void *)job->heap.flags, 0, flags_nbytes(job)));
     if (job->data.nbytes) RS_TRY(rs_static_data_share(&job->data, fds[FD_DATA], job->n_local, job->my_local));
     RS_TRY(build_routes(job));
+    if (job->device.ops->serve)
+        RS_TRY(job->device.ops->serve(&job->device, &job->heap.window->windows, job->board.room));
     RS_TRY(rs_counters_init(&job->retired, job->n_pes));
     RS_TRY(rs_contexts_create(&job->contexts));
     RS_TRY(rs_teams_init(&job->teams, (int)job->config.max_teams));

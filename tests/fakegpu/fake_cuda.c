@@ -193,6 +193,19 @@ int cuMemcpyAsync(uintptr_t dst, uintptr_t src, size_t nbytes, void *stream)
     NEED_CONTEXT;
     return fake_copy(dst, src, nbytes, stream, false);
 }
+int cuMemcpy2DAsync_v2(const struct rs_gpu_rectangle *r, void *stream)
+{
+    NEED_CONTEXT;
+    if (r->src.x || r->src.y || r->dst.x || r->dst.y || r->src.pitch < r->width || r->dst.pitch < r->width)
+        return INVALID_VALUE;
+    if (r->src.type < 1 || r->src.type > 2 || r->dst.type < 1 || r->dst.type > 2) return INVALID_VALUE;
+    uintptr_t src = r->src.type == 1 ? (uintptr_t)r->src.host : r->src.device;
+    uintptr_t dst = r->dst.type == 1 ? (uintptr_t)r->dst.host : r->dst.device;
+    int code = OK;
+    for (size_t i = 0; i < r->height && code == OK; i++)
+        code = fake_copy(dst + i * r->dst.pitch, src + i * r->src.pitch, r->width, stream, false);
+    return code;
+}
 int cuMemsetD8Async(uintptr_t dst, unsigned char byte, size_t nbytes, void *stream)
 {
     NEED_CONTEXT;
@@ -406,7 +419,8 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
                    unsigned bz, unsigned shared, void *stream, void **arguments, void **extra)
 {
     NEED_CONTEXT;
-    if (gx != 1 || gy != 1 || gz != 1 || bx != 1 || by != 1 || bz != 1 || shared || extra || !arguments)
+    if (gx != 1 || gy != 1 || gz != 1 || bx < 1 || bx > 1024 || by != 1 || bz != 1 || shared || extra ||
+        !arguments)
         return INVALID_VALUE;
     return fake_launch(function, stream, arguments);
 }

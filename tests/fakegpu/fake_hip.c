@@ -256,7 +256,8 @@ int hipModuleGetFunction(void **function, void *module, const char *name)
 int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                           unsigned bz, unsigned shared, void *stream, void **arguments, void **extra)
 {
-    if (gx != 1 || gy != 1 || gz != 1 || bx != 1 || by != 1 || bz != 1 || shared || extra || !arguments)
+    if (gx != 1 || gy != 1 || gz != 1 || bx < 1 || bx > 1024 || by != 1 || bz != 1 || shared || extra ||
+        !arguments)
         return INVALID_VALUE;
     return fake_launch(function, stream, arguments);
 }

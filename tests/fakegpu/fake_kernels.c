@@ -5,11 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/kernels/rs_request.h"
 #include "fake.h"
 
 void rs_kernel_amo(uint64_t *word, uint64_t value, uint64_t cond, uint64_t *result, uint64_t ticket,
                    uint32_t op, uint32_t width);
 void rs_kernel_wait(const uint64_t *word, uint64_t value, uint32_t cmp);
+void rs_kernel_serve(struct rs_request *requests, uint64_t ticket, uint32_t n);
 
 void fake_pause(void);
 void fake_pause(void)
@@ -27,9 +29,24 @@ static void wait(const uint64_t *a)
     rs_kernel_wait((const uint64_t *)a[0], a[1], (uint32_t)a[2]);
 }
 
+/* The words of the requests are addresses of the device. */
+static void serve(const uint64_t *a)
+{
+    struct rs_request *requests = (struct rs_request *)a[0];
+    for (uint32_t i = 0; i < (uint32_t)a[2]; i++) {
+        struct rs_request r = requests[i];
+        r.word = fake_cpu((uintptr_t)r.word, r.width);
+        if (!r.word) continue; /* an illegal address: never done */
+        rs_kernel_serve(&r, a[1], 1);
+        requests[i].old = r.old;
+        __atomic_store_n(&requests[i].done, r.done, __ATOMIC_RELEASE);
+    }
+}
+
 static const struct kernel kernels[] = {
     {"rs_kernel_amo", 7, 1u << 5 | 1u << 6, 1u << 0 | 1u << 3, amo},
     {"rs_kernel_wait", 3, 1u << 2, 1u << 0, wait},
+    {"rs_kernel_serve", 3, 1u << 2, 1u << 0, serve},
 };
 
 const struct kernel *fake_kernel(const char *name)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the runtime launches where copies and memory operations cannot do it: atomics, and waits for other
- * comparisons than EQ and GE. One thread each. Compiled for GPUs by scripts/kernels.sh; and for the host, as
+ * What the runtime launches where copies and memory operations cannot do it: atomics, waits for other
+ * comparisons than EQ and GE (one thread each), and what the other PEs of a GPU ask of the one that serves
+ * them (a thread for each request). Compiled for GPUs by scripts/kernels.sh; and for the host, as
  * plain functions, by the test drivers, which call them by these names.
  */
 #include "device/kernels/rs_kernel.h"
+#include "device/kernels/rs_request.h"
 
 /* The order of enum rs_amo_op. */
 enum { FETCH, SET, SWAP, COMPARE_SWAP, ADD, AND, OR, XOR };
@@ -62,4 +64,30 @@ void rs_kernel_wait(const uint64_t *word, uint64_t value, uint32_t cmp)
         if (hold) return;
         pause_briefly();
     }
+}
+
+INLINE void copy(unsigned char *dst, const unsigned char *src, uint32_t n)
+{
+    uint32_t at = 0;
+    if ((uintptr_t)dst % 8 == 0)
+        for (; at + 8 <= n; at += 8) *(uint64_t *)(dst + at) = *(const uint64_t *)(src + at);
+    for (; at < n; at++) dst[at] = src[at];
+}
+
+/* n requests, by as many threads of one block; each gets ticket when it is done. */
+void rs_kernel_serve(struct rs_request *requests, uint64_t ticket, uint32_t n);
+void rs_kernel_serve(struct rs_request *requests, uint64_t ticket, uint32_t n)
+{
+    uint32_t i = thread_index();
+    if (i >= n) return;
+    struct rs_request *r = &requests[i];
+    uint64_t old = 0;
+    if (r->op == RS_REQUEST_PUT)
+        copy((unsigned char *)r->word, r->data, r->width);
+    else if (r->width == 4)
+        old = amo_uint32_t(r->op, (uint32_t *)r->word, (uint32_t)r->value, (uint32_t)r->cond);
+    else
+        old = amo_uint64_t(r->op, r->word, r->value, r->cond);
+    r->old = old;
+    store_uint64_t(&r->done, ticket);
 }

@@ -58,6 +58,12 @@ INLINE void pause_briefly(void)
 {
     __asm__ volatile("nanosleep.u32 20;");
 }
+INLINE uint32_t thread_index(void)
+{
+    uint32_t index;
+    __asm__("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
+}
 
 #else
 
@@ -106,6 +112,15 @@ INLINE void pause_briefly(void)
     RS_KERNEL_PAUSE();
 #elif defined(__x86_64__)
     __builtin_ia32_pause();
+#endif
+}
+
+INLINE uint32_t thread_index(void)
+{
+#if defined(__AMDGCN__)
+    return __builtin_amdgcn_workitem_id_x();
+#else
+    return 0; /* the test drivers call once for each thread, with a request each */
 #endif
 }
 

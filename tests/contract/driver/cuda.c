@@ -23,6 +23,7 @@
 #define GPU_POINTER_ATTRIBUTES void
 #define GPU_COPY_KIND int
 #define GPU_BATCH CUstreamBatchMemOpParams
+#define GPU_RECTANGLE CUDA_MEMCPY2D
 #define GPU_PROP CUmemAllocationProp
 #define GPU_ACCESS CUmemAccessDesc
 #define GPU_HANDLE CUmemGenericAllocationHandle
@@ -49,6 +50,13 @@ _Static_assert(offsetof(union rs_gpu_op, u.value) == offsetof(CUstreamBatchMemOp
                "batch");
 _Static_assert(offsetof(union rs_gpu_op, u.flags) == offsetof(CUstreamBatchMemOpParams, waitValue.flags),
                "batch");
+_Static_assert(sizeof(struct rs_gpu_rectangle) == sizeof(CUDA_MEMCPY2D), "rectangle");
+_Static_assert(offsetof(struct rs_gpu_rectangle, src.pitch) == offsetof(CUDA_MEMCPY2D, srcPitch) &&
+                   offsetof(struct rs_gpu_rectangle, dst.type) == offsetof(CUDA_MEMCPY2D, dstMemoryType) &&
+                   offsetof(struct rs_gpu_rectangle, dst.device) == offsetof(CUDA_MEMCPY2D, dstDevice) &&
+                   offsetof(struct rs_gpu_rectangle, height) == offsetof(CUDA_MEMCPY2D, Height),
+               "rectangle");
+_Static_assert(CU_MEMORYTYPE_HOST == 1 && CU_MEMORYTYPE_DEVICE == 2, "types of memory");
 _Static_assert(RS_GPU_OP_WAIT64 == (int)CU_STREAM_MEM_OP_WAIT_VALUE_64, "batch");
 _Static_assert(RS_GPU_OP_WRITE64 == (int)CU_STREAM_MEM_OP_WRITE_VALUE_64, "batch");
 _Static_assert(RS_GPU_WAIT_GE == (int)CU_STREAM_WAIT_VALUE_GEQ &&

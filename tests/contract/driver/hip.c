@@ -25,6 +25,7 @@
 #define GPU_POINTER_ATTRIBUTES hipPointerAttribute_t
 #define GPU_COPY_KIND hipMemcpyKind
 #define GPU_BATCH void
+#define GPU_RECTANGLE void
 #define GPU_PROP hipMemAllocationProp
 #define GPU_ACCESS hipMemAccessDesc
 #define GPU_HANDLE hipMemGenericAllocationHandle_t

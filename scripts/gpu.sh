@@ -90,7 +90,7 @@ for n in $pes; do
     grep '^skip' "$results/conformance-$n.log" 2>/dev/null
 done
 
-torch=off
+torch=off # torch with CUDA is there
 if [ $python = off ]; then
     skip torch "the extension was not built"
 elif ! python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
@@ -144,10 +144,36 @@ fi
 if [ "$what" = all ]; then
     echo "== benchmark (median of many, all PEs at once)"
     : >"$results/bench.jsonl"
+    # rows NAME SECONDS COMMAND...: a step whose output has rows
+    rows() {
+        step "$@"
+        grep '^{' "$results/$1.log" 2>/dev/null | tee -a "$results/bench.jsonl"
+    }
     for n in $pes; do
-        step bench-$n 60 env ROCSHMEM_HEAP_SIZE=2G $run -n "$n" $build/bin/rocshmem-gpu-bench
-        grep '^{' "$results/bench-$n.log" | tee -a "$results/bench.jsonl"
+        rows context-$n 30 $run -n "$n" $build/bin/rocshmem-gpu-bench context
+        rows bench-$n 60 env ROCSHMEM_HEAP_SIZE=2G $run -n "$n" $build/bin/rocshmem-gpu-bench
+        [ $python = off ] ||
+            rows bench-python-$n 30 env PYTHONPATH="$PWD/python:$PWD/$build/lib" $run -n "$n" python3 bench/gpu/python_calls.py
     done
+    # The peers, with as many PEs as they take.
+    nvcc=$(PATH=$PATH:$(echo /usr/local/cuda*/bin | tr ' ' ':') command -v nvcc)
+    nvshmem=$(python3 -c 'import nvidia.nvshmem as n; print(list(n.__path__)[0])' 2>/dev/null)
+    if [ -z "$nvcc" ] || [ -z "$nvshmem" ]; then
+        skip nvshmem "no nvcc, or no package nvidia.nvshmem"
+    elif step build-nvshmem 120 "$nvcc" -O2 -std=c++17 -rdc=true -arch="${NVCC_ARCH:-native}" -I"$nvshmem/include" \
+        bench/gpu/nvshmem.cu "$nvshmem/lib/libnvshmem_device.a" -o $build/bin/nvshmem-bench \
+        -Xlinker "$nvshmem/lib/libnvshmem_host.so.3" -Xlinker -rpath -Xlinker "$nvshmem/lib"; then
+        for n in 1 2; do
+            rm -f "$results/nvshmem-id"
+            rows nvshmem-$n 60 $run -n $n $build/bin/nvshmem-bench "$results/nvshmem-id"
+        done
+    fi
+    if [ $torch = on ]; then
+        for n in 1 2; do
+            rows torch-symm-$n 60 $run -n $n python3 bench/gpu/torch_symm.py
+        done
+    fi
+    python3 scripts/gpu_table.py "$results/bench.jsonl" >"$results/bench.md" && echo "the table is $results/bench.md"
 fi
 if [ "$ROCSHMEM_DEVICE" = cuda ]; then
     hip 6 hip-conformance-2 120 env ROCSHMEM_HEAP_SIZE=256M HIPSHIM_EXACT=1 ROCSHMEM_SIGNAL_EXACT=1 \

@@ -4,47 +4,24 @@
  * what blocks, rates of large copies; and the driver's own copy as the limit. Medians, one JSON line a row from
  * PE 0. Touches no heap by the CPU.
  *
- *     rocshmem-run -n N rocshmem-gpu-bench
+ *     rocshmem-run -n N rocshmem-gpu-bench            everything
+ *     rocshmem-run -n N rocshmem-gpu-bench context    the driver's part of init alone
  */
 #include <rocshmem/rocshmemx.h>
-#include <stdbool.h>
-#include <time.h>
+#include <string.h>
 
 #include "driver.h"
+#include "measure.h"
 
-#define TIMES 200
-
-static int me, n_pes;
 static struct driver driver;
 static void *stream;
 static unsigned char *heap, *source;
 static uint64_t *words;
 
-static double now_us(void)
+static void meet(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+    rocshmem_barrier_all();
 }
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void row(const char *name, size_t nbytes, double *issue, double *total, int n)
-{
-    if (issue) qsort(issue, (size_t)n, sizeof *issue, ascending);
-    qsort(total, (size_t)n, sizeof *total, ascending);
-    if (me != 0) return;
-    printf("{\"row\": \"%s\", \"pes\": %d, \"bytes\": %zu, ", name, n_pes, nbytes);
-    if (issue) printf("\"issue_us\": %.2f, ", issue[n / 2]);
-    printf("\"total_us\": %.2f, \"best_us\": %.2f", total[n / 2], total[0]);
-    if (nbytes >= 1 << 20) printf(", \"GBps\": %.1f", (double)nbytes / total[n / 2] * 1e-3);
-    printf("}\n");
-}
-
 static void sync_stream(void)
 {
     driver.sync(stream);
@@ -116,43 +93,6 @@ static void atomic_set(size_t n)
     rocshmem_uint64_atomic_set(words + 2, 1, peer());
 }
 
-/* Everyone at once. on_stream: the call returns before the work is done. */
-static void measure(const char *name, void (*run)(size_t), size_t nbytes, int times, bool on_stream)
-{
-    double issue[TIMES], total[TIMES];
-    for (int k = -3; k < times; k++) {
-        if (k <= 0 || on_stream) rocshmem_barrier_all();
-        double begin = now_us();
-        run(nbytes);
-        double issued = now_us();
-        if (on_stream) sync_stream();
-        if (k >= 0) {
-            issue[k] = issued - begin;
-            total[k] = now_us() - begin;
-        }
-    }
-    rocshmem_barrier_all();
-    row(name, nbytes, on_stream ? issue : NULL, total, times);
-}
-
-/* A train of operations: how fast they can be issued, and how fast the device takes them. */
-static void train(const char *name, void (*run)(size_t), size_t nbytes)
-{
-    double issue[20], total[20];
-    for (int k = -1; k < 20; k++) {
-        rocshmem_barrier_all();
-        double begin = now_us();
-        for (int i = 0; i < 100; i++) run(nbytes);
-        double issued = now_us();
-        sync_stream();
-        if (k < 0) continue;
-        issue[k] = (issued - begin) / 100;
-        total[k] = (now_us() - begin) / 100;
-    }
-    rocshmem_barrier_all();
-    row(name, nbytes, issue, total, 20);
-}
-
 static void ping_pong(void)
 {
     double total[20];
@@ -174,8 +114,28 @@ static void ping_pong(void)
     row("put_signal_on_stream ping-pong, round trip", 8, NULL, total, 20);
 }
 
-int main(void)
+/* What every program pays that uses the device: the driver's start and a context. No job is needed. */
+static int context_alone(void)
 {
+    const char *rank = getenv("RANK"), *world = getenv("WORLD_SIZE");
+    void *context = NULL;
+    me = rank ? atoi(rank) : 0;
+    n_pes = world ? atoi(world) : 1;
+    double begin = now_us();
+    driver = driver_open(0);
+    if (driver.init(0) != 0 || driver.retain(&context, 0) != 0 || driver.set_current(context) != 0) {
+        printf("FAIL no context of device 0\n");
+        return 2;
+    }
+    double took = now_us() - begin;
+    impl = "driver";
+    row("init", 0, NULL, &took, 1);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "context") == 0) return context_alone();
     static const size_t sizes[] = {8, 4096, 65536, 524288};
     size_t large = (size_t)512 << 20;
     double begin = now_us();
@@ -192,7 +152,7 @@ int main(void)
     driver.init(0);
     driver.retain(&context, rocshmemx_device_ordinal());
     driver.set_current(context);
-    if (me == 0) printf("{\"row\": \"init\", \"pes\": %d, \"total_us\": %.0f}\n", n_pes, took);
+    row("init", 0, NULL, &took, 1);
     rocshmemx_stream_create(&stream);
     heap = rocshmem_malloc(large);
     source = rocshmem_malloc(large);
@@ -201,13 +161,18 @@ int main(void)
         printf("FAIL no memory; set ROCSHMEM_HEAP_SIZE=2G\n");
         return 2;
     }
+    train("put_on_stream", put, 0); /* what a call costs besides the copy */
     for (int i = 0; i < 4; i++) {
         train("put_on_stream", put, sizes[i]);
-        train("cuMemcpyDtoDAsync", raw_copy, sizes[i]);
+        impl = "driver"; /* its copy is the limit */
+        train("put_on_stream", raw_copy, sizes[i]);
+        impl = "rocshmem";
     }
     measure("put_on_stream + synchronize", put, 8, TIMES, true);
     measure("put_on_stream large", put, large, 20, true);
-    measure("cuMemcpyDtoDAsync large", raw_copy, large, 20, true);
+    impl = "driver";
+    measure("put_on_stream large", raw_copy, large, 20, true);
+    impl = "rocshmem";
     measure("barrier_all_on_stream + synchronize", stream_barrier, 0, TIMES, true);
     train("barrier_all_on_stream", stream_barrier, 0);
     if (n_pes > 1) ping_pong();

@@ -3,11 +3,13 @@
  * OpenSHMEM 1.5 for C and C++, whole, deprecated parts included, Fortran not: a thin layer, each function calls
  * its namesake of rocshmem.h. Programs link with libshmem.so (oshcc does) and are started by oshrun.
  *
- * What the specification leaves open. Any thread level is given as asked for, and all work as MULTIPLE does. Global and static variables of the
- * executable are symmetric, those of shared libraries are not. Errors: a function that returns a status returns
- * it and says on stderr what broke the job (a PE that died, PEs in different calls); a wrong argument is only
- * returned. A function that returns a pointer returns NULL. All others print "PE n: function: what is wrong"
- * and end the job. Work arrays (pSync, pWrk) are never used.
+ * What the specification leaves open.
+ *   Thread levels. Any is given as asked for, and all work as MULTIPLE does.
+ *   Static data. Global and static variables of the executable are symmetric, those of shared libraries are not.
+ *   Errors. A function that returns a status returns it and says on stderr what broke the job (a PE that died, PEs
+ *   in different calls); a wrong argument is only returned. A function that returns a pointer returns NULL. All
+ *   others print "PE n: function: what is wrong" and end the job.
+ *   Work arrays (pSync, pWrk) are never used.
  *
  * SHMEM_NO_GENERIC, defined before: no type-generic names (shmem_put and such), functions only.
  */

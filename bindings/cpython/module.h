@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The extension _rocshmem4py: what its files share. A call travels args.c (Python objects to C values),
- * calls.c, coll.c, ctx.c, typed.c, waits.c or amo.c (the call), errors.c (a failure to an exception). Only include/rocshmem is seen from here.
+ * The extension _rocshmem4py: what its files share. A call travels args.c (Python objects to C values), calls.c,
+ * coll.c, ctx.c, typed.c, waits.c or amo.c (the call), errors.c (a failure to an exception). Only
+ * include/rocshmem is seen from here.
  *
  * There is no Python object outside struct state. What is static is C state of the process, as the job itself
  * is: the extension therefore serves one interpreter, and module_exec refuses a second one.

@@ -33,7 +33,7 @@ extern "C" {
 
 /** Join the job described by the environment: rocshmem-run, torchrun, Open MPI; without one, a job of one PE.
  *  Collective. Errors: STATE (already initialised), BOOTSTRAP (names the PEs that are missing), CONFIG,
- * SYSTEM. Source: rocSHMEM host API, same name. Since 0.1. */
+ *  SYSTEM. Source: rocSHMEM host API, same name. Since 0.1. */
 ROCSHMEM_API void rocshmem_init(void);
 
 /** As rocshmem_init; says which thread level is provided.
@@ -47,8 +47,8 @@ ROCSHMEM_API int rocshmem_init_thread(int required, int *provided);
  *         ignored. The PEs are numbered as in the communicator. MPI is initialised where it is not yet, and
  *         finalised then when the process ends. librocshmem_mpi.so is loaded: build the library with MPI.
  *  Collective over these processes. Returns 0 or a status: ARG, STATE, BOOTSTRAP (who is missing, who was
- * refused and why; MPI failed), UNSUPPORTED (no librocshmem_mpi.so, or for another MPI). Source: rocSHMEM host
- * API. Since 0.1. */
+ *  refused and why; MPI failed), UNSUPPORTED (no librocshmem_mpi.so, or for another MPI). Source: rocSHMEM host
+ *  API. Since 0.1. */
 ROCSHMEM_API int rocshmem_init_attr(unsigned int flags, const rocshmem_init_attr_t *attr);
 
 /** Fill attr for rocshmem_init_attr. Returns 0 or ARG. Source: rocSHMEM host API. Since 0.1. */
@@ -110,8 +110,8 @@ ROCSHMEM_API void *rocshmem_get_device_ctx(void);
 /** Allocate symmetric memory.
  *  size  bytes, equal on every PE; 0 gives NULL, which is no error
  *  Collective over all PEs (mismatch is an error on each). Aligned to 256 bytes, not zeroed. NULL on failure:
- * NOMEM (names the size, the largest free block, the heap and ROCSHMEM_HEAP_SIZE), MISMATCH, PEER, BROKEN,
- * STATE. Source: rocSHMEM host API; OpenSHMEM 1.5, Memory Management. Since 0.1. */
+ *  NOMEM (names the size, the largest free block, the heap and ROCSHMEM_HEAP_SIZE), MISMATCH, PEER, BROKEN,
+ *  STATE. Source: rocSHMEM host API; OpenSHMEM 1.5, Memory Management. Since 0.1. */
 ROCSHMEM_API void *rocshmem_malloc(size_t size);
 /** As rocshmem_malloc for count * size bytes, zeroed on every PE before any of them returns. A zero count or
  * size, and an overflow, are ARG. Source: OpenSHMEM 1.5, Memory Management. Since 0.1. */
@@ -122,7 +122,7 @@ ROCSHMEM_API void *rocshmem_align(size_t alignment, size_t size);
 /** Free a symmetric allocation.
  *  ptr  what malloc, calloc or align gave on this PE; NULL is a no-op
  *  Collective over all PEs. Waits for all of them first. Errors: ARG (never allocated, freed before),
- * MISMATCH, PEER. Source: rocSHMEM host API. Since 0.1. */
+ *  MISMATCH, PEER. Source: rocSHMEM host API. Since 0.1. */
 ROCSHMEM_API void rocshmem_free(void *ptr);
 
 /** Where this PE can load and store pe's copy of dest; NULL when there is no such path, or dest is not
@@ -149,7 +149,7 @@ ROCSHMEM_API void rocshmem_buffer_unregister_all(void);
  *           SHARED: the default. All others: ARG
  *  ctx      receives the context; unchanged on failure
  *  Local. Returns 0 or a status (ARG, NOMEM, LIMIT, STATE). Source: OpenSHMEM 1.5, Communication Management,
- * whose CTX_PRIVATE is WG_PRIVATE here. Since 0.1. */
+ *  whose CTX_PRIVATE is WG_PRIVATE here. Since 0.1. */
 ROCSHMEM_API int rocshmem_ctx_create(int64_t options, rocshmem_ctx_t *ctx);
 /** As rocshmem_ctx_create; PE numbers given with this context are the team's. It ends with its team at the
  * latest. Source: OpenSHMEM 1.5, Communication Management. Since 0.1. */
@@ -160,7 +160,7 @@ ROCSHMEM_API void rocshmem_ctx_destroy(rocshmem_ctx_t ctx);
 /** The team a context was made with; WORLD for the default one and those of rocshmem_ctx_create.
  *  team  receives it, and INVALID on failure; must not be NULL
  *  Local. Returns 0, or ARG (ctx INVALID or unknown), STATE. Source: OpenSHMEM 1.5, Team Management. Since
- * 0.2. */
+ *  0.2. */
 ROCSHMEM_API int rocshmem_ctx_get_team(rocshmem_ctx_t ctx, rocshmem_team_t *team);
 
 /* ---- order ---- */
@@ -188,14 +188,14 @@ ROCSHMEM_API int rocshmem_team_sync(rocshmem_team_t team);
 
 /* ---- teams ---- */
 
-/** This PE's number in a team, -1 for INVALID, unknown, and for non-members. Source: OpenSHMEM 1.5. Since
- * 0.1. */
+/** This PE's number in a team; -1 for INVALID, which is what a split gives to non-members. Errors: ARG (unknown or
+ * destroyed). Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
 ROCSHMEM_API int rocshmem_team_my_pe(rocshmem_team_t team);
-/** The number of PEs in a team; -1 for INVALID and for unknown. Source: OpenSHMEM 1.5, Team Management. Since
- * 0.1.
- */
+/** The number of PEs in a team; -1 for INVALID. Errors: ARG (unknown or destroyed). Source: OpenSHMEM 1.5, Team
+ * Management. Since 0.1. */
 ROCSHMEM_API int rocshmem_team_n_pes(rocshmem_team_t team);
-/** The number in dest_team of the PE that is src_pe in src_team; -1 where there is no such PE.
+/** The number in dest_team of the PE that is src_pe in src_team; -1 where there is no such PE,
+ *  and for INVALID. Errors: ARG (unknown or destroyed).
  *  Source: OpenSHMEM 1.5, Team Management. Since 0.1. */
 ROCSHMEM_API int rocshmem_team_translate_pe(rocshmem_team_t src_team, int src_pe, rocshmem_team_t dest_team);
 /** Make a team of parent's PEs start, start + stride, ... (size of them).

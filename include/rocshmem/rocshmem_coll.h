@@ -38,7 +38,7 @@ ROCSHMEM_RMA_TYPES(ROCSHMEM_DECLARE_, )
 /** Block i (nelems elements) of source goes to team PE i; block j of dest comes from team PE j.
  *  dest, source  symmetric, nelems elements for each member; no overlap
  *  The mem form, and rocshmem_T_alltoall for each T of ROCSHMEM_RMA_TYPES. Collective, blocking. Returns 0 or
- * a status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.1; typed 0.2. */
+ *  a status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.1; typed 0.2. */
 ROCSHMEM_API int rocshmem_alltoallmem(rocshmem_team_t team, void *dest, const void *source, size_t nelems);
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API int rocshmem_##name##_alltoall(rocshmem_team_t team, T *dest, const T *source,              \
@@ -51,7 +51,7 @@ ROCSHMEM_RMA_TYPES(ROCSHMEM_DECLARE_, )
  *  dst, sst  >= 1, in elements (mem form: bytes); equal on every member
  *  dest, source  symmetric up to the last element touched; no element of both
  *  The mem form, and rocshmem_T_alltoalls for each T of ROCSHMEM_RMA_TYPES. Collective, blocking. Returns 0
- * or a status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.2. */
+ *  or a status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.2. */
 ROCSHMEM_API int rocshmem_alltoallsmem(rocshmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
                                        ptrdiff_t sst, size_t nelems);
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
@@ -64,8 +64,8 @@ ROCSHMEM_RMA_TYPES(ROCSHMEM_DECLARE_, )
  *  nelems  elements of this PE's source; may differ from member to member, and be 0
  *  dest    symmetric; room for the nelems of all members together; no overlap with source
  *  The mem form, and rocshmem_T_collect for each T of ROCSHMEM_RMA_TYPES. Collective, blocking. Returns 0 or
- * a status; a dest without the room, or a bad source, is ARG on every member and names the PE; no dest is
- * written then. Source: OpenSHMEM 1.5, Collective Routines. Since 0.2. */
+ *  a status; a dest without the room, or a bad source, is ARG on every member and names the PE; no dest is
+ *  written then. Source: OpenSHMEM 1.5, Collective Routines. Since 0.2. */
 ROCSHMEM_API int rocshmem_collectmem(rocshmem_team_t team, void *dest, const void *source, size_t nelems);
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API int rocshmem_##name##_collect(rocshmem_team_t team, T *dest, const T *source, size_t nelems);
@@ -74,7 +74,7 @@ ROCSHMEM_RMA_TYPES(ROCSHMEM_DECLARE_, )
 
 /** As collect, with nelems equal on every member.
  *  The mem form, and rocshmem_T_fcollect for each T of ROCSHMEM_RMA_TYPES. Collective, blocking. Returns 0 or
- * a status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.1; typed 0.2. */
+ *  a status. Source: OpenSHMEM 1.5, Collective Routines. Since 0.1; typed 0.2. */
 ROCSHMEM_API int rocshmem_fcollectmem(rocshmem_team_t team, void *dest, const void *source, size_t nelems);
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API int rocshmem_##name##_fcollect(rocshmem_team_t team, T *dest, const T *source,              \
@@ -175,15 +175,15 @@ ROCSHMEM_API void rocshmem_broadcastmem_on_stream(rocshmem_team_t team, void *de
 
 /** rocshmem_fcollectmem in the order of a stream; nbytes bytes a member. INVALID: no-op.
  *  dest, source  symmetric, no overlap; source must not change, nor dest be read, before the stream has
- * passed Collective, enqueued in the same order on every member; returns at once. Errors: ARG (range,
- * overlap, stream; nothing is enqueued), MISMATCH -> handler; on the stream: its next synchronize. Source:
- * rocSHMEM host API. Since 0.2. */
+ *  passed Collective, enqueued in the same order on every member; returns at once. Errors: ARG (range,
+ *  overlap, stream; nothing is enqueued), MISMATCH -> handler; on the stream: its next synchronize. Source:
+ *  rocSHMEM host API. Since 0.2. */
 ROCSHMEM_API void rocshmem_fcollectmem_on_stream(rocshmem_team_t team, void *dest, const void *source,
                                                  size_t nbytes, void *stream);
 /** rocshmem_T_OP_reduce_on_stream(team, dest, source, nreduce, stream): the reductions above in the order of
  * a stream, with equal bits. dest == source is allowed, another overlap is ARG. INVALID: no-op.
  *  Collective, enqueued in the same order on every member; returns at once. Errors as
- * rocshmem_fcollectmem_on_stream. Source: rocSHMEM host API. Since 0.2. */
+ *  rocshmem_fcollectmem_on_stream. Source: rocSHMEM host API. Since 0.2. */
 #define ROCSHMEM_DECLARE_(name, T, op)                                                                       \
     ROCSHMEM_API void rocshmem_##name##_##op##_reduce_on_stream(                                             \
         rocshmem_team_t team, T *dest, const T *source, size_t nreduce, void *stream);

@@ -23,7 +23,7 @@ extern "C" {
  *  dest    symmetric; [dest, dest + nelems) inside one live allocation
  *  source  readable here     nelems  bytes; 0 does nothing     pe  0 <= pe < rocshmem_n_pes()
  *  Local, blocking. Visible on pe after quiet, a barrier, or a later signal. Errors: ARG (dest, range, pe),
- * STATE. Source: OpenSHMEM 1.5, Remote Memory Access. Since 0.1. */
+ *  STATE. Source: OpenSHMEM 1.5, Remote Memory Access. Since 0.1. */
 ROCSHMEM_API void rocshmem_putmem(void *dest, const void *source, size_t nelems, int pe);
 /** Copy nelems bytes from source on pe to dest here; returns when the data is here. Arguments as
  * rocshmem_putmem, with source symmetric and dest writable here. Errors: ARG (source, range, pe), STATE.
@@ -50,7 +50,7 @@ ROCSHMEM_API void rocshmem_ctx_getmem_nbi(rocshmem_ctx_t ctx, void *dest, const 
  *  rocshmem_T_p (one value to pe) and rocshmem_T_g (one value from pe). As the mem forms otherwise.
  *  Source: OpenSHMEM 1.5 chapters Remote Memory Access, Non-blocking Remote Memory Access. Since 0.1.
  *  The same on a context: rocshmem_ctx_T_put(ctx, ...) and so on; pe is then a number of the context's team.
- * Errors besides: ARG (an unknown or invalid context). Since 0.2. */
+ *  Errors besides: ARG (an unknown or invalid context). Since 0.2. */
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API void rocshmem_##name##_put(T *dest, const T *source, size_t nelems, int pe);                \
     ROCSHMEM_API void rocshmem_##name##_get(T *dest, const T *source, size_t nelems, int pe);                \
@@ -95,7 +95,7 @@ ROCSHMEM_SIZES_(ROCSHMEM_DECLARE_)
  *  dst, sst  strides in elements, 1 or more; 1 is contiguous     nelems  elements; 0 does nothing
  *  dest (iput) or source (iget) symmetric, from its first to its last element inside one live allocation.
  *  Local, blocking. Words of 4 and 8 bytes arrive whole. Errors: ARG (dest, source, range, dst, sst, pe, ctx),
- * STATE. Source: OpenSHMEM 1.5, Remote Memory Access. Since 0.2. */
+ *  STATE. Source: OpenSHMEM 1.5, Remote Memory Access. Since 0.2. */
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API void rocshmem_##name##_iput(T *dest, const T *source, ptrdiff_t dst, ptrdiff_t sst,         \
                                              size_t nelems, int pe);                                         \
@@ -124,8 +124,8 @@ ROCSHMEM_SIZES_(ROCSHMEM_DECLARE_)
 /** For each type T: rocshmem_T_atomic_OP(dest, ..., pe) and rocshmem_ctx_T_atomic_OP(ctx, dest, ..., pe).
  *  dest  symmetric, aligned to sizeof(T), on pe     pe  0 <= pe < rocshmem_n_pes()
  *  Local, blocking; fetching forms return the old value. Atomic against every PE, host calls and stream
- * operations included. Values wrap as T does. Errors: ARG (dest, pe) -> handler, result 0. Source:
- * OpenSHMEM 1.5, Atomic Memory Operations. Since 0.1. */
+ *  operations included. Values wrap as T does. Errors: ARG (dest, pe) -> handler, result 0. Source:
+ *  OpenSHMEM 1.5, Atomic Memory Operations. Since 0.1. */
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API T rocshmem_##name##_atomic_fetch(const T *dest, int pe);                                    \
     ROCSHMEM_API void rocshmem_##name##_atomic_set(T *dest, T value, int pe);                                \
@@ -168,7 +168,7 @@ ROCSHMEM_BITWISE_TYPES(ROCSHMEM_DECLARE_, )
 /** Fetching atomics that may complete later: as the forms without _nbi, but the old value is written to *fetch.
  *  fetch  one T, writable here; valid, and to be left alone, until quiet (of the context, in the ctx_ forms)
  *  Local. Errors: ARG (fetch, dest, pe, ctx), STATE; nothing is changed then. Source: OpenSHMEM 1.5,
- * Non-Blocking Atomic Memory Operations. Since 0.2. */
+ *  Non-Blocking Atomic Memory Operations. Since 0.2. */
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API void rocshmem_##name##_atomic_fetch_nbi(T *fetch, const T *dest, int pe);                   \
     ROCSHMEM_API void rocshmem_ctx_##name##_atomic_fetch_nbi(rocshmem_ctx_t ctx, T *fetch, const T *dest,    \
@@ -225,7 +225,7 @@ ROCSHMEM_API void rocshmem_ctx_putmem_signal_nbi(rocshmem_ctx_t ctx, void *dest,
                                                  int sig_op, int pe);
 /** For each type T of ROCSHMEM_RMA_TYPES rocshmem_T_put_signal and _put_signal_nbi, for each size N
  *  rocshmem_putN_signal and putN_signal_nbi, and their ctx_ forms; nelems counts elements. As
- * rocshmem_putmem_signal otherwise. Source: OpenSHMEM 1.5, Signaling Operations. Since 0.2. */
+ *  rocshmem_putmem_signal otherwise. Source: OpenSHMEM 1.5, Signaling Operations. Since 0.2. */
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API void rocshmem_##name##_put_signal(T *dest, const T *source, size_t nelems,                  \
                                                    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe); \
@@ -255,8 +255,8 @@ ROCSHMEM_SIZES_(ROCSHMEM_DECLARE_)
 /** Set the 64-bit word sig_addr on pe to signal, or add signal to it; no data goes with it.
  *  sig_addr  symmetric, 8-byte aligned     signal  the value     pe  0 <= pe < rocshmem_n_pes()
  *  Local, blocking, atomic against every other operation on the word. Puts that this PE made before are not
- * ordered with it by the specification: call fence, or use a put with signal. Errors: ARG (sig_addr, pe), STATE.
- * Source: OpenSHMEM after 1.5, Signaling Operations. Since 0.2. */
+ *  ordered with it by the specification: call fence, or use a put with signal. Errors: ARG (sig_addr, pe), STATE.
+ *  Source: OpenSHMEM after 1.5, Signaling Operations. Since 0.2. */
 ROCSHMEM_API void rocshmem_signal_set(uint64_t *sig_addr, uint64_t signal, int pe);
 ROCSHMEM_API void rocshmem_signal_add(uint64_t *sig_addr, uint64_t signal, int pe);
 /** The same two, on a context; pe is a number of the context's team. Errors besides: ARG (an unknown or invalid
@@ -268,7 +268,7 @@ ROCSHMEM_API void rocshmem_ctx_signal_add(rocshmem_ctx_t ctx, uint64_t *sig_addr
 ROCSHMEM_API uint64_t rocshmem_signal_fetch(const uint64_t *sig_addr);
 /** Wait until this PE's own signal word satisfies (word cmp cmp_value); returns the word that did.
  *  Local, blocking. Errors: ARG, PEER (a PE died), TIMEOUT, INTERRUPTED -> handler, returns the word as it
- * is. Source: OpenSHMEM 1.5, Point-To-Point Synchronization. Since 0.1. */
+ *  is. Source: OpenSHMEM 1.5, Point-To-Point Synchronization. Since 0.1. */
 ROCSHMEM_API uint64_t rocshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value);
 
 /** For each type T of ROCSHMEM_SYNC_TYPES: wait until *ivar on this PE satisfies (value cmp cmp_value);
@@ -295,8 +295,8 @@ ROCSHMEM_SYNC_TYPES(ROCSHMEM_DECLARE_, )
  *  _test_any   the index of one that does, found as by _wait_until_any; SIZE_MAX when none does
  *  _test_some  how many do, and their indices; 0 when none does
  *  Local; waits block, tests do not. What came before the words' new values is visible afterwards. Errors: ARG,
- * STATE, and of waits PEER (a PE died), TIMEOUT, INTERRUPTED -> handler; results then: all 0, any SIZE_MAX, some 0.
- * Source: OpenSHMEM 1.5, Point-To-Point Synchronization. Since 0.2. */
+ *  STATE, and of waits PEER (a PE died), TIMEOUT, INTERRUPTED -> handler; results then: all 0, any SIZE_MAX, some 0.
+ *  Source: OpenSHMEM 1.5, Point-To-Point Synchronization. Since 0.2. */
 #define ROCSHMEM_DECLARE_(name, T, ...)                                                                      \
     ROCSHMEM_API void rocshmem_##name##_wait_until_all(T *ivars, size_t nelems, const int *status, int cmp,  \
                                                        T cmp_value);                                         \

@@ -55,8 +55,8 @@ typedef void (*rocshmemx_error_handler_t)(const rocshmemx_error_t *error, void *
  *  handler  NULL restores the default: print the message on stderr, end the job with status 1
  *  arg      handed to each call of handler
  *  Local, process-wide, allowed before rocshmem_init. The handler runs in the failing thread; when it
- * returns, the function that failed returns too (a fetch gives 0), having changed nothing. Source: extension.
- * Since 0.1. */
+ *  returns, the function that failed returns too (a fetch gives 0), having changed nothing. Source: extension.
+ *  Since 0.1. */
 ROCSHMEM_API void rocshmemx_set_error_handler(rocshmemx_error_handler_t handler, void *arg);
 /** What the default handler does: print "rocshmem: PE n: op: text" on stderr, end the job with status 1. For handlers
  *  that only change what is said. Never returns. Any thread, any time. Source: extension. Since 0.2. */
@@ -75,8 +75,8 @@ ROCSHMEM_API const char *rocshmemx_status_text(int status);
 
 /** Let a language runtime run its signal handlers inside our waits.
  *  hook  called every few milliseconds by a thread that waits; non-zero ends the wait with INTERRUPTED; NULL
- * removes it Local, process-wide. Interrupting a collective breaks the job: later collectives fail on every
- * PE and say so. Source: extension. Since 0.1. */
+ *  removes it Local, process-wide. Interrupting a collective breaks the job: later collectives fail on every
+ *  PE and say so. Source: extension. Since 0.1. */
 ROCSHMEM_API void rocshmemx_set_interrupt_hook(int (*hook)(void *arg), void *arg);
 
 /** Make the global and static variables of the executable symmetric in the jobs that this process joins from now on:
@@ -121,7 +121,7 @@ ROCSHMEM_API void rocshmemx_device_synchronize(void);
 /** Make the GPU of this PE current: LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, SLURM_LOCALID,
  *  FLUX_TASK_LOCAL_ID, PALS_LOCAL_RANKID (the first that is set), modulo the number of devices.
  *  Without a GPU, or without such a variable, nothing happens. Returns 0, or a status (a variable that is no
- * number). Source: extension (upstream's Python set_hip_device_from_env). Since 0.1. */
+ *  number). Source: extension (upstream's Python set_hip_device_from_env). Since 0.1. */
 ROCSHMEM_API int rocshmemx_set_device_from_env(void);
 
 /** Create an in-order queue of work on the host device.
@@ -186,8 +186,9 @@ ROCSHMEM_API int rocshmemx_get_stats(int pe, rocshmemx_stats_t *stats_out);
 ROCSHMEM_API int rocshmemx_dump_state(int fd);
 
 /** Print facts about this library and machine (versions, devices, transports, launcher, variables) to a
- * descriptor. what  NULL or "all"; "version"; "environment" (docs/environment.md); "support" (docs/support.md) Allowed
- * before init. 0 or ARG. Source: extension. Since 0.1. */
+ * descriptor.
+ *  what  NULL or "all"; "version"; "environment" (docs/environment.md); "support" (docs/support.md)
+ *  Local; allowed before init. 0 or ARG. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_print_info(int fd, const char *what);
 
 /** Serve a unique id's rendezvous from a process that is no PE, such as a launcher.

@@ -4,8 +4,8 @@
  * board, count it; and the argument checks. All of it is a handful of loads, compares and stores; what goes
  * wrong is worded out of line.
  *
- *     struct rs_thread *t = rs_enter(__func__, RS_CALL_QUIET);
- *     if (!t) return rs_raise(__func__);
+ *     struct rs_thread *t = rs_enter(RS_CALL_QUIET);
+ *     if (!t) return rs_return(__func__);
  *     ...
  *     rs_leave(t, RS_CALL_QUIET);
  */

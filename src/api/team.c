@@ -5,12 +5,13 @@
 #include "api/api.h"
 #include "base/log.h"
 
-/* The team behind a handle, or NULL without a word; for the functions that answer -1. */
-static struct rs_team *team_or_null(rocshmem_team_t handle, const char *what)
+/* The team behind a handle, for the functions that answer -1: NULL for INVALID; also for an unknown handle, but that
+ * is an error. */
+static struct rs_team *team_or_null(const char *function, rocshmem_team_t handle, const char *what)
 {
-    if (!rs_thread_job(rs_self) && !rs_enter_slow()) return NULL;
+    if (handle == ROCSHMEM_TEAM_INVALID) return NULL;
     struct rs_team *team = rs_team_get(rs_thread_job(rs_self), handle, what);
-    if (!team) rs_error_clear();
+    if (!team) rs_raise(function);
     return team;
 }
 
@@ -20,7 +21,7 @@ int rocshmem_team_my_pe(rocshmem_team_t handle)
         rs_raise(__func__);
         return -1;
     }
-    struct rs_team *team = team_or_null(handle, "team");
+    struct rs_team *team = team_or_null(__func__, handle, "team");
     if (!team) return -1;
     int pe = team->my_pe;
     rs_team_put(team);
@@ -33,7 +34,7 @@ int rocshmem_team_n_pes(rocshmem_team_t handle)
         rs_raise(__func__);
         return -1;
     }
-    struct rs_team *team = team_or_null(handle, "team");
+    struct rs_team *team = team_or_null(__func__, handle, "team");
     if (!team) return -1;
     int n = team->n_pes;
     rs_team_put(team);
@@ -46,11 +47,11 @@ int rocshmem_team_translate_pe(rocshmem_team_t src_team, int src_pe, rocshmem_te
         rs_raise(__func__);
         return -1;
     }
-    struct rs_team *src = team_or_null(src_team, "src_team");
-    struct rs_team *dest = team_or_null(dest_team, "dest_team");
-    int pe =
-        src && dest && src_pe >= 0 && src_pe < src->n_pes ? rs_team_position(dest, src->pes[src_pe]) : -1;
-    if (src) rs_team_put(src);
+    struct rs_team *src = team_or_null(__func__, src_team, "src_team");
+    if (!src) return -1;
+    struct rs_team *dest = team_or_null(__func__, dest_team, "dest_team");
+    int pe = dest && src_pe >= 0 && src_pe < src->n_pes ? rs_team_position(dest, src->pes[src_pe]) : -1;
+    rs_team_put(src);
     if (dest) rs_team_put(dest);
     return pe;
 }

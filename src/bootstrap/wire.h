@@ -2,15 +2,15 @@
  *
  * What travels between a PE and the rendezvous, and what the 128 bytes of a unique id hold.
  *
- *     server                             client
- *     challenge (its nonce)    ---->
- *                              <----     hello (rank, nranks, its nonce, MAC under the secret)
+ *     server                                      client
+ *     challenge (its nonce)               ---->
+ *                                         <----   hello (rank, nranks, its nonce, MAC under the secret)
  *     verdict (MAC, or a refusal's text)  ---->
- *     frame READY              ---->                      when all ranks have come
- *                              <----     frame GATHER + blob
- *     frame GATHER + all blobs ---->                      when all ranks have given theirs
- *                              <----     frame BYE        has all it needs, and closes
- *     frame FAIL + text        ---->                      at any time: the job is over
+ *     frame READY                         ---->                         when all ranks have come
+ *                                         <----   frame GATHER + blob
+ *     frame GATHER + all blobs            ---->                         when all ranks have given theirs
+ *                                         <----   frame BYE             has all it needs, and closes
+ *     frame FAIL + text                   ---->                         at any time: the job is over
  *
  * A connection that closes without BYE is a PE that died or gave up, whatever phase the others are in.
  * Numbers are in the byte order of the machine: PEs of one job share memory, so they share that too, and a

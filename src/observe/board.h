@@ -2,8 +2,8 @@
  *
  * The board: one sparse shared segment per host through which the PEs of that host see each other's state. It
  * holds, per PE, who it is and whether it lives; per thread, a note of the call it is in; once, the record of
- * what broke the job; and raw room
- * ("posts") for the team collectives of pgas. Words that others poll have cache lines of their own.
+ * what broke the job; and raw room ("posts") for the team collectives of pgas. Words that others poll have cache
+ * lines of their own.
  *
  * The segment's layout follows from (n_local, max_teams), which all PEs agreed on; nothing grows: what is not
  * touched costs nothing.

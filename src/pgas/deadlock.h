@@ -11,8 +11,8 @@
 struct rs_job;
 struct rs_thread;
 
-/* On a slow tick of a host collective, or of a wait for streams: publish whom this thread awaits, and look whether that PE awaits this
- * one. 0, or MISMATCH on record for everyone. */
+/* On a slow tick of a host collective, or of a wait for streams: publish whom this thread awaits, and, in a
+ * collective, look whether that PE awaits this one. 0, or MISMATCH on record for everyone. */
 int rs_deadlock_look(struct rs_job *job, struct rs_thread *thread, uint64_t waited_ns);
 /* After a wait for streams that has published. */
 void rs_deadlock_forget(struct rs_thread *thread);

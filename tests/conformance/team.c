@@ -12,8 +12,13 @@ static void predefined(void)
     CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_SHARED), n_pes);
     CHECK_EQ(rocshmem_team_my_pe(ROCSHMEM_TEAM_INVALID), -1);
     CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_INVALID), -1);
-    CHECK_EQ(rocshmem_team_my_pe((rocshmem_team_t)(intptr_t)99999), -1);
-    CHECK_EQ(rocshmem_team_n_pes((rocshmem_team_t)(intptr_t)99999), -1);
+    rocshmem_team_t unknown = (rocshmem_team_t)(intptr_t)99999;
+    EXPECT_ERROR(rocshmem_team_my_pe(unknown), ROCSHMEMX_E_ARG, "rocshmem_team_my_pe", "99999");
+    EXPECT_ERROR(rocshmem_team_n_pes(unknown), ROCSHMEMX_E_ARG, "rocshmem_team_n_pes", "99999");
+    EXPECT_ERROR(rocshmem_team_translate_pe(unknown, 0, ROCSHMEM_TEAM_WORLD), ROCSHMEMX_E_ARG,
+                 "rocshmem_team_translate_pe", "src_team", "99999");
+    EXPECT_ERROR(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, 0, unknown), ROCSHMEMX_E_ARG,
+                 "rocshmem_team_translate_pe", "dest_team", "99999");
     rocshmem_team_destroy(ROCSHMEM_TEAM_WORLD);
     rocshmem_team_destroy(ROCSHMEM_TEAM_SHARED);
     rocshmem_team_destroy(ROCSHMEM_TEAM_INVALID);
@@ -260,8 +265,8 @@ static void destroyed(void)
     CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team), 0);
     rocshmem_barrier(team);
     rocshmem_team_destroy(team);
-    CHECK_EQ(rocshmem_team_my_pe(team), -1);
-    CHECK_EQ(rocshmem_team_n_pes(team), -1);
+    EXPECT_ERROR(rocshmem_team_my_pe(team), ROCSHMEMX_E_ARG, "rocshmem_team_my_pe", "team");
+    EXPECT_ERROR(rocshmem_team_n_pes(team), ROCSHMEMX_E_ARG, "rocshmem_team_n_pes", "team");
     EXPECT_ERROR(rocshmem_team_destroy(team), ROCSHMEMX_E_ARG, "rocshmem_team_destroy", "team");
     EXPECT_ERROR(rocshmem_barrier(team), ROCSHMEMX_E_ARG, "rocshmem_barrier", "team");
     EXPECT_STATUS(rocshmem_team_sync(team), ROCSHMEMX_E_ARG, "rocshmem_team_sync", "team");
@@ -281,7 +286,7 @@ static void stale_handle(void)
     rocshmem_team_destroy(first);
     CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &second), 0);
     CHECK(first != second);
-    CHECK_EQ(rocshmem_team_n_pes(first), -1);
+    EXPECT_ERROR(rocshmem_team_n_pes(first), ROCSHMEMX_E_ARG, "rocshmem_team_n_pes", "team");
     CHECK_EQ(rocshmem_team_n_pes(second), n_pes);
     rocshmem_barrier(second);
     rocshmem_team_destroy(second);

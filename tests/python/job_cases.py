@@ -470,7 +470,13 @@ def case_teams_split_translate_and_end() -> None:
         assert rs.rocshmem_team_translate_pe(0, ME, even) == -1
     rs.rocshmem_team_destroy(even)
     assert not rs._live_teams
-    assert rs.rocshmem_team_n_pes(even) == -1 or even == 0
+    if even == rs.ROCSHMEM_TEAM_INVALID:
+        assert rs.rocshmem_team_n_pes(even) == -1
+    else:
+        for function in (rs.rocshmem_team_n_pes, rs.rocshmem_team_my_pe):
+            refused(f"{function.__name__} team {even}", function, even)
+        refused("rocshmem_team_translate_pe dest_team", rs.rocshmem_team_translate_pe, 0, ME, even)
+        refused("rocshmem_team_translate_pe src_team", rs.rocshmem_team_translate_pe, even, 0, 0)
 
 
 def case_raw_teams_are_plain_handles() -> None:

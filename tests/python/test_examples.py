@@ -164,4 +164,4 @@ def test_every_example_is_in_the_readme_and_short_enough() -> None:
     for program in programs:
         assert f"]({program.name})" in readme
         assert f"\n## {program.name}\n" in readme
-        assert len(program.read_text().splitlines()) <= 90
+        assert len(program.read_text().splitlines()) <= 80

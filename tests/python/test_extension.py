@@ -194,6 +194,10 @@ def test_special_teams(job: Any) -> None:
     assert r.rocshmem_team_n_pes(0) == r.rocshmem_team_n_pes(1) == 1
     assert r.rocshmem_team_my_pe(-1) == r.rocshmem_team_n_pes(-1) == -1
     assert r.rocshmem_team_translate_pe(0, 0, 1) == 0
+    assert r.rocshmem_team_translate_pe(-1, 0, 0) == r.rocshmem_team_translate_pe(0, 0, -1) == -1
+    for function in (r.rocshmem_team_my_pe, r.rocshmem_team_n_pes):
+        with pytest.raises(ValueError, match=f"{function.__name__}: team 12345 is unknown"):
+            function(12345)
     for special in (0, -1, 1):
         r.rocshmem_team_destroy(special)
     with pytest.raises(ValueError, match="rocshmem_team_destroy: team is -7, unknown team"):

@@ -42,6 +42,15 @@ enum rs_amo_op {
     RS_AMO_XOR
 };
 
+/* One of several copies that need no order among each other. */
+struct rs_copy {
+    void *dst;
+    const void *src;
+    size_t nbytes;
+};
+#define RS_COPIES_NBYTES                                                                                     \
+    ((size_t)1 << 20) /* each at least: below, what it takes to run them side by side is more */
+
 /* A reduction of one range of several PEs' memory, in their order. */
 struct rs_reduction {
     void *const *dest; /* n_members of them, reachable by the device; the arrays are copied */
@@ -150,6 +159,8 @@ struct rs_device_ops {
     /* What a stream is at, for a dump: "stream 0x10 waits for ...". any: of the first stream that is busy. */
     void (*describe)(struct rs_device *dev, void *stream, bool any, char *out, size_t nbytes);
     int (*copy)(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes);
+    /* n copies within windows, side by side as far as the device can. NULL: copy will do. */
+    int (*copies)(struct rs_device *dev, void *stream, const struct rs_copy *copies, size_t n);
     /* n operations as one piece of work, executed in their order; a write is a release, a wait an acquire.
      * ops is copied. */
     int (*batch)(struct rs_device *dev, void *stream, const struct rs_memop *ops, size_t n);

@@ -148,6 +148,7 @@ static int open_device(enum rs_gpu_vendor vendor, struct rs_device *dev, int ord
     gpu->kernels = options->kernels;
     gpu->low = UINTPTR_MAX;
     pthread_mutex_init(&gpu->lock, NULL);
+    pthread_mutex_init(&gpu->lanes_lock, NULL);
     pthread_mutex_init(&gpu->now_lock, NULL);
     dev->ordinal = ordinal;
     dev->state = gpu;
@@ -197,6 +198,7 @@ static void close_entered(struct rs_gpu *gpu)
     }
     rs_gpu_windows_part(gpu, false);
     rs_gpu_streams_free(gpu);
+    rs_gpu_lanes_free(gpu);
     rs_gpu_staging_free(gpu);
     rs_gpu_small_free(gpu);
     rs_gpu_service_free(gpu);
@@ -217,6 +219,7 @@ static void gpu_close(struct rs_device *dev)
         gpu->drv->release(gpu->drv, gpu->device);
     }
     pthread_mutex_destroy(&gpu->lock);
+    pthread_mutex_destroy(&gpu->lanes_lock);
     pthread_mutex_destroy(&gpu->now_lock);
     free(gpu->shares);
     free(gpu);
@@ -253,7 +256,7 @@ static void gpu_describe(struct rs_device *dev, void *stream, bool any, char *ou
     .window_grow = rs_gpu_window_grow, .window_grown = rs_gpu_window_grown, .window_shrink = rs_gpu_window_shrink, .memory = rs_gpu_memory, .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
     .stream_create = rs_gpu_stream_create, .stream_destroy = rs_gpu_stream_destroy,                                \
     .synchronize = rs_gpu_synchronize, .synchronize_all = rs_gpu_synchronize_all, .query = gpu_query,        \
-    .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .batch = rs_gpu_batch, .reduce = rs_gpu_reduce
+    .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .copies = rs_gpu_copies, .batch = rs_gpu_batch, .reduce = rs_gpu_reduce
 const struct rs_device_ops rs_device_cuda = {.name = "cuda", GPU_OPS(cuda)};
 const struct rs_device_ops rs_device_hip = {.name = "hip", GPU_OPS(hip)};
 /* clang-format on */

@@ -25,6 +25,7 @@ struct rs_gpu_words;
 struct rs_gpu_kept;
 struct rs_gpu_service;
 struct rs_gpu_bounce;
+struct rs_gpu_lanes;
 
 struct rs_gpu {
     const struct rs_gpu_driver *drv;
@@ -46,6 +47,8 @@ struct rs_gpu {
 
     bool *shares; /* owned: which PEs of the host are on this GPU; NULL before windows are exchanged */
     struct rs_gpu_service *service; /* gpu_service.c; NULL: no other PE is on this GPU */
+    pthread_mutex_t lanes_lock;
+    struct rs_gpu_lanes *lanes; /* gpu_lanes.c */
 
     pthread_mutex_t lock; /* everything below */
     void *module;
@@ -112,6 +115,10 @@ int rs_gpu_keep(struct rs_gpu *gpu, void *memory);
 int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, unsigned threads, void *stream,
                   void **arguments);
 void rs_gpu_kernels_unload(struct rs_gpu *gpu);
+
+/* gpu_lanes.c */
+int rs_gpu_copies(struct rs_device *dev, void *stream, const struct rs_copy *copies, size_t n);
+void rs_gpu_lanes_free(struct rs_gpu *gpu);
 
 /* gpu_reduce.c */
 int rs_gpu_reduce(struct rs_device *dev, void *stream, const struct rs_reduction *reduction);

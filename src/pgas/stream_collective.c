@@ -174,18 +174,57 @@ struct data {
     int op;
 };
 
-static int enqueue_pulls(const struct rs_team *team, const struct data *data, void *stream)
+/* The k-th piece that this member pulls, and from whom. False: there is nothing to do. */
+static bool pull(const struct rs_team *team, const struct data *data, int k, struct rs_copy *copy_out,
+                 int *from_out)
 {
     bool one = data->kind == FROM_ROOT;
+    int i = one ? data->root : (team->my_pe + k) % team->n_pes;
+    const char *source = data->source;
+    char *dest = data->dest;
+    if (data->kind == BLOCKS) source += (size_t)team->my_pe * data->nbytes;
+    if (!one) dest += (size_t)i * data->nbytes;
+    *copy_out = (struct rs_copy){dest, source, data->nbytes};
+    *from_out = i;
+    return dest != source || i != team->my_pe; /* the root's own broadcast in place */
+}
+
+/* Large blocks, side by side; the one of a broadcast in parts. */
+static int enqueue_copies(const struct rs_team *team, const struct data *data, void *stream)
+{
+    enum { PARTS = 4 };
+    struct rs_device *device = &team->job->device;
+    bool one = data->kind == FROM_ROOT;
+    size_t n = 0, room = one ? PARTS : (size_t)team->n_pes;
+    struct rs_copy *copies = malloc(room * sizeof *copies), copy;
+    int from;
+    if (!copies) return rs_fail(RS_E_NOMEM, "no memory to enqueue a collective of %d PEs", team->n_pes);
     for (int k = 0; k < (one ? 1 : team->n_pes); k++) {
-        int i = one ? data->root : (team->my_pe + k) % team->n_pes;
-        const char *source = data->source;
-        char *dest = data->dest;
-        if (data->kind == BLOCKS) source += (size_t)team->my_pe * data->nbytes;
-        if (!one) dest += (size_t)i * data->nbytes;
-        const struct rs_route *route = &team->job->routes[team->pes[i]];
-        if (dest == source && i == team->my_pe) continue; /* the root's own broadcast in place */
-        RS_TRY(route->ops->get_on_stream(route, stream, dest, source, data->nbytes));
+        if (!pull(team, data, k, &copy, &from)) continue;
+        copy.src = rs_route_address(&team->job->routes[team->pes[from]], copy.src);
+        copies[n++] = copy;
+    }
+    if (one && n == 1 && copy.nbytes >= PARTS * RS_COPIES_NBYTES) {
+        size_t part = copy.nbytes / PARTS & ~(size_t)255;
+        for (n = 0; n < PARTS; n++)
+            copies[n] = (struct rs_copy){(char *)copy.dst + n * part, (const char *)copy.src + n * part,
+                                         n + 1 < PARTS ? part : copy.nbytes - n * part};
+    }
+    int rc = n > 0 ? device->ops->copies(device, stream, copies, n) : 0;
+    free(copies);
+    return rc;
+}
+
+static int enqueue_pulls(const struct rs_team *team, const struct data *data, void *stream)
+{
+    struct rs_copy copy;
+    int from;
+    if (team->job->device.ops->copies && data->nbytes >= RS_COPIES_NBYTES)
+        return enqueue_copies(team, data, stream);
+    for (int k = 0; k < (data->kind == FROM_ROOT ? 1 : team->n_pes); k++) {
+        if (!pull(team, data, k, &copy, &from)) continue;
+        const struct rs_route *route = &team->job->routes[team->pes[from]];
+        RS_TRY(route->ops->get_on_stream(route, stream, copy.dst, copy.src, copy.nbytes));
     }
     return 0;
 }

@@ -397,6 +397,61 @@ static void a_graph_of_collectives_replays(void)
     free(host);
 }
 
+/* Large enough for streams of the library's own beside the user's, which a graph takes in. */
+static void large_collectives_run_side_by_side(void)
+{
+    size_t n = ((size_t)1 << 20) + 24, all = n * (size_t)n_pes;
+    unsigned char *dest = rocshmem_malloc(all), *source = rocshmem_malloc(all), *host = malloc(all);
+    unsigned char *wide = rocshmem_malloc(5 * n), *same = malloc(5 * n);
+    void *streams[] = {stream_new(), stream_new()}, *exec = NULL;
+    rocshmem_team_t team = ROCSHMEM_TEAM_WORLD;
+    for (int k = 0; k < 12; k++) {
+        void *stream = streams[k % 2];
+        if (k == 6) { /* from here on by a graph, each collective in it twice */
+            stream = streams[0];
+            CHECK(driver.begin(stream, 0) == 0);
+            for (int twice = 0; twice < 2; twice++) {
+                rocshmem_alltoallmem_on_stream(team, dest, source, n, stream);
+                rocshmem_broadcastmem_on_stream(team, wide, wide, 5 * n, 0, stream);
+            }
+            exec = graph_of(stream);
+            CHECK(exec);
+        }
+        for (int pe = 0; pe < n_pes; pe++) fill(host + (size_t)pe * n, n, me * 17 + pe + k);
+        fill(same, 5 * n, k);
+        rocshmem_putmem(source, host, all, me);
+        if (me == 0) rocshmem_putmem(wide, same, 5 * n, me);
+        rocshmem_barrier_all();
+        if (exec) {
+            stream = streams[0];
+            CHECK(driver.launch(exec, stream) == 0);
+        } else {
+            rocshmem_alltoallmem_on_stream(team, dest, source, n, stream);
+            rocshmem_broadcastmem_on_stream(team, wide, wide, 5 * n, 0, stream);
+        }
+        CHECK(rocshmemx_stream_synchronize(stream) == 0);
+        check_collectives(dest, n, "large alltoall", k);
+        rocshmem_getmem(same, wide, 5 * n, me);
+        CHECK(filled(same, 5 * n, k));
+        rocshmem_barrier_all();
+        if (exec) continue;
+        rocshmem_fcollectmem_on_stream(team, dest, source, n, stream);
+        CHECK(rocshmemx_stream_synchronize(stream) == 0);
+        rocshmem_getmem(host, dest, all, me);
+        for (int pe = 0; pe < n_pes; pe++) CHECK(filled(host + (size_t)pe * n, n, pe * 17 + k));
+        rocshmem_barrier_all();
+    }
+    stream_end(streams[0]);
+    stream_end(streams[1]);
+    graph_end(exec);
+    rocshmem_barrier_all();
+    rocshmem_free(dest);
+    rocshmem_free(source);
+    rocshmem_free(wide);
+    free(host);
+    free(same);
+}
+
 static void *in_a_thread(void *arg)
 {
     uint64_t *words = arg;
@@ -522,6 +577,7 @@ static const struct {
              CASE(signals_play_ping_pong_on_streams),
              CASE(collectives_run_on_streams),
              CASE(a_graph_of_collectives_replays),
+             CASE(large_collectives_run_side_by_side),
              CASE(threads_keep_their_context),
              CASE(a_full_gpu_is_an_error_on_every_pe),
              CASE(the_heap_grows)};

@@ -6,27 +6,13 @@
 #include "api/api.h"
 #include "pgas/collective.h"
 
-/* What a transport still holds for some PE. */
-static int complete_routes(const struct rs_job *job, bool order_only)
-{
-    int first = 0;
-    for (int pe = 0; pe < job->n_pes; pe++) {
-        const struct rs_route *route = &job->routes[pe];
-        int (*op)(const struct rs_route *) =
-            order_only && route->ops->fence ? route->ops->fence : route->ops->quiet;
-        int rc = op ? op(route) : 0;
-        if (rc < 0 && first == 0) first = rc;
-    }
-    return first;
-}
-
 RS_HOT int complete(const struct rs_job *job, bool order_only)
 {
     if (order_only)
         atomic_thread_fence(memory_order_release); /* stores stay in order; x86 needs no instruction for it */
     else
         atomic_thread_fence(memory_order_seq_cst);
-    return RS_UNLIKELY(job->can_be_outstanding) ? complete_routes(job, order_only) : 0;
+    return RS_UNLIKELY(job->can_be_outstanding) ? rs_job_complete(job, order_only) : 0;
 }
 
 RS_HOT void order(const char *function, uint32_t call, bool order_only)

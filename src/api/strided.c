@@ -62,16 +62,18 @@ RS_HOT void copy(void *dest, ptrdiff_t dst, const void *source, ptrdiff_t sst, s
         rs_copy_elements(dest, (size_t)dst * width, source, (size_t)sst * width, nelems, width);
 }
 
-/* Element by element through the transport. */
+/* Element by element through the transport; all are begun before one is waited for, where that can be. */
 static int through_route(const struct rs_route *route, const struct strided *s, size_t width)
 {
     unsigned char *dest = s->dest;
     const unsigned char *source = s->source;
+    const struct rs_transport_ops *ops = route->ops;
+    bool nbi = s->nelems > 1 && (s->put ? ops->put_nbi : ops->get_nbi);
     int (*op)(const struct rs_route *, void *, const void *, size_t) =
-        s->put ? route->ops->put : route->ops->get;
+        nbi ? (s->put ? ops->put_nbi : ops->get_nbi) : (s->put ? ops->put : ops->get);
     for (size_t i = 0; i < s->nelems; i++)
         RS_TRY(op(route, dest + i * (size_t)s->dst * width, source + i * (size_t)s->sst * width, width));
-    return 0;
+    return nbi ? ops->quiet(route) : 0;
 }
 
 /* ---- calls ---- */

@@ -142,6 +142,9 @@ struct rs_device_ops {
     /* --- done when they return; NULL where cpu_reaches_heap --- */
     /* Copy between any two of: windows, memory of the device, memory of the host. */
     int (*transfer)(struct rs_device *dev, void *dst, const void *src, size_t nbytes);
+    /* The same, only begun (both may be NULL); done for sure when complete returns. */
+    int (*transfer_nbi)(struct rs_device *dev, void *dst, const void *src, size_t nbytes);
+    int (*complete)(struct rs_device *dev);
     int (*fill)(struct rs_device *dev, void *dst, int byte, size_t nbytes);
     /* width 4 or 8, of FETCH also 2; atomic against those of all PEs and against stream work. old_out may be NULL. */
     int (*amo)(struct rs_device *dev, enum rs_amo_op op, void *word, size_t width, uint64_t value,

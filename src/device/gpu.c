@@ -149,6 +149,7 @@ static int open_device(enum rs_gpu_vendor vendor, struct rs_device *dev, int ord
     gpu->low = UINTPTR_MAX;
     pthread_mutex_init(&gpu->lock, NULL);
     pthread_mutex_init(&gpu->lanes_lock, NULL);
+    pthread_mutex_init(&gpu->nbi_lock, NULL);
     pthread_mutex_init(&gpu->now_lock, NULL);
     dev->ordinal = ordinal;
     dev->state = gpu;
@@ -199,6 +200,7 @@ static void close_entered(struct rs_gpu *gpu)
     rs_gpu_windows_part(gpu, false);
     rs_gpu_streams_free(gpu);
     rs_gpu_lanes_free(gpu);
+    if (gpu->nbi_stream) gpu->drv->stream_destroy(gpu->nbi_stream);
     rs_gpu_staging_free(gpu);
     rs_gpu_small_free(gpu);
     rs_gpu_service_free(gpu);
@@ -220,6 +222,7 @@ static void gpu_close(struct rs_device *dev)
     }
     pthread_mutex_destroy(&gpu->lock);
     pthread_mutex_destroy(&gpu->lanes_lock);
+    pthread_mutex_destroy(&gpu->nbi_lock);
     pthread_mutex_destroy(&gpu->now_lock);
     free(gpu->shares);
     free(gpu);
@@ -253,7 +256,7 @@ static void gpu_describe(struct rs_device *dev, void *stream, bool any, char *ou
 #define GPU_OPS(vendor)                                                                                      \
     .can_capture = true, .count = vendor##_count, .chosen = vendor##_chosen, .pin = vendor##_pin, .open = vendor##_open,          \
     .close = gpu_close, .serve = rs_gpu_serve, .window_make = rs_gpu_window_make, .window_open = rs_gpu_window_open,                \
-    .window_grow = rs_gpu_window_grow, .window_grown = rs_gpu_window_grown, .window_shrink = rs_gpu_window_shrink, .memory = rs_gpu_memory, .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
+    .window_grow = rs_gpu_window_grow, .window_grown = rs_gpu_window_grown, .window_shrink = rs_gpu_window_shrink, .memory = rs_gpu_memory, .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .transfer_nbi = rs_gpu_transfer_nbi, .complete = rs_gpu_complete, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
     .stream_create = rs_gpu_stream_create, .stream_destroy = rs_gpu_stream_destroy,                                \
     .synchronize = rs_gpu_synchronize, .synchronize_all = rs_gpu_synchronize_all, .query = gpu_query,        \
     .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .copies = rs_gpu_copies, .batch = rs_gpu_batch, .reduce = rs_gpu_reduce

@@ -47,6 +47,12 @@ struct rs_gpu {
 
     bool *shares; /* owned: which PEs of the host are on this GPU; NULL before windows are exchanged */
     struct rs_gpu_service *service; /* gpu_service.c; NULL: no other PE is on this GPU */
+
+    pthread_mutex_t nbi_lock; /* gpu_nbi.c: order of its stream, and who writes what follows */
+    void *nbi_stream;         /* made by the first transfer */
+    uint64_t nbi_ticket;
+    _Atomic uint64_t nbi_begun, nbi_done; /* transfers. W: under nbi_lock, release. R: any thread, acquire */
+
     pthread_mutex_t lanes_lock;
     struct rs_gpu_lanes *lanes; /* gpu_lanes.c */
 
@@ -115,6 +121,11 @@ int rs_gpu_keep(struct rs_gpu *gpu, void *memory);
 int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, unsigned threads, void *stream,
                   void **arguments);
 void rs_gpu_kernels_unload(struct rs_gpu *gpu);
+
+/* gpu_nbi.c */
+#define RS_GPU_NBI_WORD 64 /* of gpu->words */
+int rs_gpu_transfer_nbi(struct rs_device *dev, void *dst, const void *src, size_t nbytes);
+int rs_gpu_complete(struct rs_device *dev);
 
 /* gpu_lanes.c */
 int rs_gpu_copies(struct rs_device *dev, void *stream, const struct rs_copy *copies, size_t n);

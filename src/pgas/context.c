@@ -131,6 +131,7 @@ int rs_context_destroy(struct rs_job *job, rocshmem_ctx_t ctx)
 {
     struct rs_context *context = find(job, ctx);
     if (!context) return RS_E_ARG;
+    if (job->can_be_outstanding) RS_TRY(rs_job_complete(job, false));
     pthread_mutex_lock(&job->contexts->lock);
     uint32_t generation = (uint32_t)((uintptr_t)ctx.ctx_opaque >> 32);
     bool mine = atomic_compare_exchange_strong(&context->generation, &generation, generation + 1);

@@ -256,7 +256,8 @@ static int build_routes(struct rs_job *job)
     job->routes = calloc((size_t)job->n_pes, sizeof *job->routes);
     if (!job->routes) return rs_fail(RS_E_NOMEM, "no memory for %d routes", job->n_pes);
     for (int pe = 0; pe < job->n_pes; pe++)
-        job->routes[pe] = (struct rs_route){.ops = &rs_transport_direct,
+        job->routes[pe] = (struct rs_route){.ops = job->device.ops->transfer_nbi ? &rs_transport_direct_nbi
+                                                                                 : &rs_transport_direct,
                                             .device = &job->device,
                                             .shift = (ptrdiff_t)(base[pe] - base[job->my_local]),
                                             .data_base = job->data.base,
@@ -459,8 +460,22 @@ void rs_job_destroy(struct rs_job *job)
     free(job);
 }
 
+int rs_job_complete(const struct rs_job *job, bool order_only)
+{
+    int first = 0;
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        const struct rs_route *route = &job->routes[pe];
+        int (*op)(const struct rs_route *) =
+            order_only && route->ops->fence ? route->ops->fence : route->ops->quiet;
+        int rc = op ? op(route) : 0;
+        if (rc < 0 && first == 0) first = rc;
+    }
+    return first;
+}
+
 int rs_job_settle(struct rs_job *job, const struct rs_signature *signature, size_t *nbytes)
 {
+    if (job->can_be_outstanding) RS_TRY(rs_job_complete(job, false));
     struct rs_drops few[64], *all = few, mine = rs_heap_announce(&job->heap);
     if (job->n_pes > 64) all = malloc((size_t)job->n_pes * sizeof *all);
     if (!all) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' counts", job->n_pes);

@@ -89,6 +89,8 @@ void rs_job_set_interrupt(int (*hook)(void *arg), void *arg);
 /* Ask it: 0, or INTERRUPTED (worded). For the waits of the bootstrap. */
 int rs_job_interrupted(void);
 
+/* Complete (or only put in order) what transports still hold; for jobs that can_be_outstanding. */
+int rs_job_complete(const struct rs_job *job, bool order_only);
 /* A world collective that also settles which dropped blocks are free now; what malloc, free and finalize
  * begin with. nbytes: NULL, or what this PE is about to allocate, where PEs may differ: becomes the most of all. */
 int rs_job_settle(struct rs_job *job, const struct rs_signature *signature, size_t *nbytes);

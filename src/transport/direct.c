@@ -17,6 +17,21 @@ static int direct_get(const struct rs_route *route, void *dest, const void *sour
     return rs_device_move(route->device, dest, rs_route_address(route, source), nbytes);
 }
 
+static int direct_put_nbi(const struct rs_route *route, void *dest, const void *source, size_t nbytes)
+{
+    return route->device->ops->transfer_nbi(route->device, rs_route_address(route, dest), source, nbytes);
+}
+
+static int direct_get_nbi(const struct rs_route *route, void *dest, const void *source, size_t nbytes)
+{
+    return route->device->ops->transfer_nbi(route->device, dest, rs_route_address(route, source), nbytes);
+}
+
+static int direct_quiet(const struct rs_route *route)
+{
+    return route->device->ops->complete(route->device);
+}
+
 static int direct_amo(const struct rs_route *route, enum rs_amo_op op, void *dest, size_t width,
                       uint64_t value, uint64_t cond, uint64_t *old_out)
 {
@@ -51,12 +66,12 @@ static int direct_signal_on_stream(const struct rs_route *route, void *stream, u
     return route->device->ops->batch(route->device, stream, &op, 1);
 }
 
-const struct rs_transport_ops rs_transport_direct = {
-    .name = "direct",
-    .put = direct_put,
-    .get = direct_get,
-    .amo = direct_amo,
-    .put_on_stream = direct_put_on_stream,
-    .get_on_stream = direct_get_on_stream,
-    .signal_on_stream = direct_signal_on_stream,
-};
+/* clang-format off */
+#define DIRECT \
+    .name = "direct", .put = direct_put, .get = direct_get, .amo = direct_amo, \
+    .put_on_stream = direct_put_on_stream, .get_on_stream = direct_get_on_stream, \
+    .signal_on_stream = direct_signal_on_stream
+const struct rs_transport_ops rs_transport_direct = {DIRECT};
+const struct rs_transport_ops rs_transport_direct_nbi = {
+    DIRECT, .put_nbi = direct_put_nbi, .get_nbi = direct_get_nbi, .quiet = direct_quiet};
+/* clang-format on */

@@ -52,6 +52,8 @@ struct rs_transport_ops {
      * at quiet and may be NULL: then the blocking ones serve. */
     int (*put)(const struct rs_route *route, void *dest, const void *source, size_t nbytes);
     int (*get)(const struct rs_route *route, void *dest, const void *source, size_t nbytes);
+    int (*put_nbi)(const struct rs_route *route, void *dest, const void *source, size_t nbytes);
+    int (*get_nbi)(const struct rs_route *route, void *dest, const void *source, size_t nbytes);
     /* width 4 or 8; old_out may be NULL when the old value is not wanted. */
     int (*amo)(const struct rs_route *route, enum rs_amo_op op, void *dest, size_t width, uint64_t value,
                uint64_t cond, uint64_t *old_out);
@@ -86,6 +88,7 @@ static inline void *rs_route_address(const struct rs_route *route, const void *p
     return (char *)(uintptr_t)p + shift;
 }
 
-extern const struct rs_transport_ops rs_transport_direct;
+/* direct; and the same where the device can begin a transfer and complete it later. */
+extern const struct rs_transport_ops rs_transport_direct, rs_transport_direct_nbi;
 
 #endif

@@ -131,6 +131,45 @@ static void transfers_of_all_sizes_arrive(void)
     free(in);
 }
 
+/* What is only begun is complete after quiet, after a barrier, and before the memory goes back. */
+static void transfers_that_are_begun_complete(void)
+{
+    enum { BLOCKS = 20 };
+    size_t n = 300008;
+    unsigned char *heap = rocshmem_malloc(BLOCKS * n), *out = malloc(BLOCKS * n), *in = malloc(BLOCKS * n);
+    for (int round = 0; round < 3; round++) {
+        for (size_t k = 0; k < BLOCKS; k++) {
+            fill(out + k * n, n, me + (int)k + round);
+            rocshmem_putmem_nbi(heap + k * n, out + k * n, n, right());
+        }
+        rocshmem_barrier_all();
+        memset(in, 0, BLOCKS * n);
+        for (size_t k = 0; k < BLOCKS; k++) rocshmem_getmem_nbi(in + k * n, heap + k * n, n, me);
+        rocshmem_quiet();
+        for (size_t k = 0; k < BLOCKS; k++) CHECK(filled(in + k * n, n, left() + (int)k + round));
+        rocshmem_ctx_t ctx;
+        CHECK(rocshmem_ctx_create(0, &ctx) == 0);
+        memset(in, 0, n);
+        rocshmem_ctx_getmem_nbi(ctx, in, heap, n, right());
+        rocshmem_ctx_destroy(ctx);
+        CHECK(filled(in, n, me + round));
+        rocshmem_barrier_all();
+    }
+    fill(out, 8000, me);
+    rocshmem_double_iput((double *)(void *)heap, (double *)(void *)out, 3, 2, 500, right());
+    rocshmem_barrier_all();
+    rocshmem_double_iget((double *)(void *)in, (double *)(void *)heap, 2, 3, 500, me);
+    fill(out, 8000, left());
+    size_t n_right = 0;
+    for (size_t i = 0; i < 500; i++) n_right += memcmp(in + 16 * i, out + 16 * i, 8) == 0;
+    CHECK(n_right == 500);
+    rocshmem_barrier_all();
+    rocshmem_putmem_nbi(heap, heap + n, n, right());
+    rocshmem_free(heap);
+    free(out);
+    free(in);
+}
+
 static void calloc_is_zero_and_values_travel(void)
 {
     uint64_t *words = rocshmem_calloc(1000, 8), *in = malloc(8000);
@@ -567,6 +606,7 @@ static const struct {
     void (*run)(void);
 } cases[] = {CASE(the_first_kernel_may_be_captured),
              CASE(transfers_of_all_sizes_arrive),
+             CASE(transfers_that_are_begun_complete),
              CASE(calloc_is_zero_and_values_travel),
              CASE(atomics_of_all_pes_add_up),
              CASE(adds_on_streams_and_of_the_host_mix),

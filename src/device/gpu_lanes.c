@@ -51,9 +51,10 @@ static struct rs_gpu_lanes *lanes_of_locked(struct rs_gpu *gpu, void *stream)
     unsigned n = 0;
     int mode = 2; /* relaxed: this is no part of a capture in this thread */
     if (stream == (void *)2) return NULL;
-    for (struct rs_gpu_lanes *lanes = gpu->lanes; lanes; lanes = lanes->next, n++)
-        if (lanes->of == stream) return lanes;
-    struct rs_gpu_lanes *lanes = n < SETS_MOST ? calloc(1, sizeof *lanes) : NULL;
+    for (struct rs_gpu_lanes *each = gpu->lanes; each; each = each->next, n++)
+        if (each->of == stream) return each;
+    if (n >= SETS_MOST) return NULL;
+    struct rs_gpu_lanes *lanes = calloc(1, sizeof *lanes);
     if (!lanes) return NULL;
     lanes->of = stream;
     gpu->drv->capture_mode(&mode);

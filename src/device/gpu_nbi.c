@@ -7,6 +7,9 @@
 #include "base/status.h"
 #include "device/gpu.h"
 
+/* Where PEs share a GPU, smaller ones are sooner done than begun: by other means, see gpu_small.c. */
+#define SMALL_NBYTES ((size_t)64 << 10)
+
 struct begun {
     struct rs_gpu_entry entry;
     int mode;
@@ -52,6 +55,7 @@ int rs_gpu_transfer_nbi(struct rs_device *dev, void *dst, const void *src, size_
     struct rs_gpu *gpu = dev->state;
     struct begun begun;
     if (nbytes == 0) return 0;
+    if (gpu->service && nbytes <= SMALL_NBYTES) return rs_gpu_transfer(dev, dst, src, nbytes);
     RS_TRY(begin(gpu, &begun));
     pthread_mutex_lock(&gpu->nbi_lock);
     int rc = start_locked(gpu, (uintptr_t)dst, (uintptr_t)src, nbytes);

@@ -7,75 +7,13 @@
  *     rocshmem-run -n N rocshmem-gpu-test
  */
 #include <pthread.h>
-#include <rocshmem/rocshmemx.h>
-#include <stdbool.h>
 
-#include "driver.h"
+#include "gpu.h"
 
-static int me, n_pes, n_failed;
-static struct driver driver;
-static bool hip;
-
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            __atomic_fetch_add(&n_failed, 1, __ATOMIC_RELAXED);                                              \
-            printf("PE %d: line %d: not true: %s\n", me, __LINE__, #condition);                              \
-        }                                                                                                    \
-    } while (0)
-
-static int right(void)
-{
-    return (me + 1) % n_pes;
-}
-static int left(void)
-{
-    return (me + n_pes - 1) % n_pes;
-}
-static void fill(unsigned char *p, size_t n, int seed)
-{
-    for (size_t i = 0; i < n; i++) p[i] = (unsigned char)((size_t)seed * 131 + i * 7 + (i >> 8));
-}
-static bool filled(const unsigned char *p, size_t n, int seed)
-{
-    for (size_t i = 0; i < n; i++)
-        if (p[i] != (unsigned char)((size_t)seed * 131 + i * 7 + (i >> 8))) return false;
-    return true;
-}
-static uint64_t word_of(const uint64_t *word)
-{
-    uint64_t value = 0;
-    rocshmem_getmem(&value, word, sizeof value, me);
-    return value;
-}
-static void *stream_new(void)
-{
-    void *stream = NULL;
-    CHECK(rocshmemx_stream_create(&stream) == 0);
-    return stream;
-}
-static void stream_end(void *stream)
-{
-    CHECK(rocshmemx_stream_synchronize(stream) == 0);
-    CHECK(rocshmemx_stream_destroy(stream) == 0);
-}
-static void *captured; /* the graph behind the last graph_of */
-static void graph_end(void *exec)
-{
-    if (exec) CHECK(driver.exec_destroy(exec) == 0);
-    if (captured) CHECK(driver.graph_destroy(captured) == 0);
-    captured = NULL;
-}
-static void *graph_of(void *stream)
-{
-    void *graph = NULL, *exec = NULL;
-    CHECK(driver.end(stream, &graph) == 0);
-    if (!graph) return NULL;
-    CHECK((hip ? driver.hip_instantiate(&exec, graph, NULL, NULL, 0) : driver.instantiate(&exec, graph, 0)) ==
-          0);
-    captured = graph;
-    return exec;
-}
+int me, n_pes, n_failed;
+struct driver driver;
+bool hip;
+void *captured;
 
 /* As a program does that uses the GPU itself: the calls of the driver need it, ours don't. */
 static void use_device(void)
@@ -126,45 +64,6 @@ static void transfers_of_all_sizes_arrive(void)
         if (n < (2 << 20)) CHECK(filled(in, n / 2, me + (int)i)); /* what I had put there went around */
         rocshmem_barrier_all();
     }
-    rocshmem_free(heap);
-    free(out);
-    free(in);
-}
-
-/* What is only begun is complete after quiet, after a barrier, and before the memory goes back. */
-static void transfers_that_are_begun_complete(void)
-{
-    enum { BLOCKS = 20 };
-    size_t n = 300008;
-    unsigned char *heap = rocshmem_malloc(BLOCKS * n), *out = malloc(BLOCKS * n), *in = malloc(BLOCKS * n);
-    for (int round = 0; round < 3; round++) {
-        for (size_t k = 0; k < BLOCKS; k++) {
-            fill(out + k * n, n, me + (int)k + round);
-            rocshmem_putmem_nbi(heap + k * n, out + k * n, n, right());
-        }
-        rocshmem_barrier_all();
-        memset(in, 0, BLOCKS * n);
-        for (size_t k = 0; k < BLOCKS; k++) rocshmem_getmem_nbi(in + k * n, heap + k * n, n, me);
-        rocshmem_quiet();
-        for (size_t k = 0; k < BLOCKS; k++) CHECK(filled(in + k * n, n, left() + (int)k + round));
-        rocshmem_ctx_t ctx;
-        CHECK(rocshmem_ctx_create(0, &ctx) == 0);
-        memset(in, 0, n);
-        rocshmem_ctx_getmem_nbi(ctx, in, heap, n, right());
-        rocshmem_ctx_destroy(ctx);
-        CHECK(filled(in, n, me + round));
-        rocshmem_barrier_all();
-    }
-    fill(out, 8000, me);
-    rocshmem_double_iput((double *)(void *)heap, (double *)(void *)out, 3, 2, 500, right());
-    rocshmem_barrier_all();
-    rocshmem_double_iget((double *)(void *)in, (double *)(void *)heap, 2, 3, 500, me);
-    fill(out, 8000, left());
-    size_t n_right = 0;
-    for (size_t i = 0; i < 500; i++) n_right += memcmp(in + 16 * i, out + 16 * i, 8) == 0;
-    CHECK(n_right == 500);
-    rocshmem_barrier_all();
-    rocshmem_putmem_nbi(heap, heap + n, n, right());
     rocshmem_free(heap);
     free(out);
     free(in);
@@ -358,18 +257,6 @@ static void signals_play_ping_pong_on_streams(void)
     rocshmem_free(data);
 }
 
-static void check_collectives(const unsigned char *dest, size_t n, const char *what, int seed)
-{
-    unsigned char *in = malloc(n * (size_t)n_pes);
-    rocshmem_getmem(in, dest, n * (size_t)n_pes, me);
-    for (int pe = 0; pe < n_pes; pe++)
-        if (!filled(in + (size_t)pe * n, n, pe * 17 + me + seed)) {
-            n_failed++;
-            printf("PE %d: %s: block %d is wrong\n", me, what, pe);
-        }
-    free(in);
-}
-
 static void collectives_run_on_streams(void)
 {
     size_t n = 40000;
@@ -436,61 +323,6 @@ static void a_graph_of_collectives_replays(void)
     free(host);
 }
 
-/* Large enough for streams of the library's own beside the user's, which a graph takes in. */
-static void large_collectives_run_side_by_side(void)
-{
-    size_t n = ((size_t)1 << 20) + 24, all = n * (size_t)n_pes;
-    unsigned char *dest = rocshmem_malloc(all), *source = rocshmem_malloc(all), *host = malloc(all);
-    unsigned char *wide = rocshmem_malloc(5 * n), *same = malloc(5 * n);
-    void *streams[] = {stream_new(), stream_new()}, *exec = NULL;
-    rocshmem_team_t team = ROCSHMEM_TEAM_WORLD;
-    for (int k = 0; k < 12; k++) {
-        void *stream = streams[k % 2];
-        if (k == 6) { /* from here on by a graph, each collective in it twice */
-            stream = streams[0];
-            CHECK(driver.begin(stream, 0) == 0);
-            for (int twice = 0; twice < 2; twice++) {
-                rocshmem_alltoallmem_on_stream(team, dest, source, n, stream);
-                rocshmem_broadcastmem_on_stream(team, wide, wide, 5 * n, 0, stream);
-            }
-            exec = graph_of(stream);
-            CHECK(exec);
-        }
-        for (int pe = 0; pe < n_pes; pe++) fill(host + (size_t)pe * n, n, me * 17 + pe + k);
-        fill(same, 5 * n, k);
-        rocshmem_putmem(source, host, all, me);
-        if (me == 0) rocshmem_putmem(wide, same, 5 * n, me);
-        rocshmem_barrier_all();
-        if (exec) {
-            stream = streams[0];
-            CHECK(driver.launch(exec, stream) == 0);
-        } else {
-            rocshmem_alltoallmem_on_stream(team, dest, source, n, stream);
-            rocshmem_broadcastmem_on_stream(team, wide, wide, 5 * n, 0, stream);
-        }
-        CHECK(rocshmemx_stream_synchronize(stream) == 0);
-        check_collectives(dest, n, "large alltoall", k);
-        rocshmem_getmem(same, wide, 5 * n, me);
-        CHECK(filled(same, 5 * n, k));
-        rocshmem_barrier_all();
-        if (exec) continue;
-        rocshmem_fcollectmem_on_stream(team, dest, source, n, stream);
-        CHECK(rocshmemx_stream_synchronize(stream) == 0);
-        rocshmem_getmem(host, dest, all, me);
-        for (int pe = 0; pe < n_pes; pe++) CHECK(filled(host + (size_t)pe * n, n, pe * 17 + k));
-        rocshmem_barrier_all();
-    }
-    stream_end(streams[0]);
-    stream_end(streams[1]);
-    graph_end(exec);
-    rocshmem_barrier_all();
-    rocshmem_free(dest);
-    rocshmem_free(source);
-    rocshmem_free(wide);
-    free(host);
-    free(same);
-}
-
 static void *in_a_thread(void *arg)
 {
     uint64_t *words = arg;
@@ -515,79 +347,6 @@ static void threads_keep_their_context(void)
     CHECK(word_of(words) == 84 && word_of(words + 1) == 1);
     rocshmem_barrier_all();
     rocshmem_free(words);
-}
-
-static size_t room_in_heap(void)
-{
-    size_t free_nbytes = 0;
-    CHECK(rocshmemx_heap_info(NULL, NULL, &free_nbytes) == 0);
-    return free_nbytes;
-}
-
-/* Parts that lie side by side are one piece for a copy; a block may be anywhere in them. */
-static void the_heap_grows(void)
-{
-    enum { BLOCKS = 12 };
-    size_t n = room_in_heap() / 16 / 4096 * 4096 + 8;
-    unsigned char *blocks[BLOCKS], *out = malloc(n), *in = malloc(n);
-    for (int k = 0; k < BLOCKS; k++) {
-        blocks[k] = rocshmem_malloc(n);
-        CHECK(blocks[k]);
-        fill(out, n, me + k);
-        rocshmem_putmem(blocks[k], out, n, right());
-    }
-    rocshmem_barrier_all();
-    for (int k = 0; k < BLOCKS; k++) {
-        rocshmem_getmem(in, blocks[k], n, right());
-        CHECK(filled(in, n, me + k));
-        rocshmem_getmem(in, blocks[k], n, me);
-        CHECK(filled(in, n, left() + k));
-    }
-    rocshmem_barrier_all();
-    for (int k = 0; k < BLOCKS; k++) rocshmem_free(blocks[k]);
-    free(out);
-    free(in);
-}
-
-/* Nearly all memory of this PE's GPU; returns how many blocks it is. */
-static int take_memory(uintptr_t *blocks, int most)
-{
-    size_t nbytes, all_nbytes;
-    int n = 0;
-    CHECK(driver.memory(&nbytes, &all_nbytes) == 0);
-    while (n < most && nbytes >= ((size_t)2 << 20)) {
-        if (driver.alloc(&blocks[n], nbytes) == 0)
-            n++;
-        else
-            nbytes /= 2;
-    }
-    return n;
-}
-
-/* Then the heap can't grow on one PE: an error on every PE. Where it is there from the start it is no error. */
-static void a_full_gpu_is_an_error_on_every_pe(void)
-{
-    const char *sharing = getenv("ROCSHMEM_HEAP_SHARING"), *no_vmm = getenv("FAKEGPU_NO_VMM");
-    bool grows = !hip && !(sharing && strcmp(sharing, "ipc") == 0) && !no_vmm;
-    uintptr_t taken[64];
-    int n_taken = 0;
-    size_t n = room_in_heap() / 8 * 7;
-    uint64_t *word = rocshmem_calloc(1, 8);
-    if (me == n_pes - 1 && grows) n_taken = take_memory(taken, 64);
-    rocshmem_barrier_all();
-    rocshmemx_error_t error = {0};
-    void *block = rocshmem_malloc(n);
-    CHECK((block == NULL) == grows);
-    if (!block) CHECK(rocshmemx_take_error(&error) && error.status == -3 && error.pe == n_pes - 1);
-    rocshmem_uint64_p(word, (uint64_t)me + 1, right()); /* all else goes on */
-    rocshmem_barrier_all();
-    CHECK(word_of(word) == (uint64_t)left() + 1);
-    while (n_taken > 0) CHECK(driver.free(taken[--n_taken]) == 0);
-    rocshmem_barrier_all();
-    if (grows) block = rocshmem_malloc(n);
-    CHECK(block);
-    rocshmem_free(block);
-    rocshmem_free(word);
 }
 
 static void on_error(const rocshmemx_error_t *error, void *arg)

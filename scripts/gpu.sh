@@ -108,8 +108,15 @@ elif ! python3 -c 'import pytest, numpy' 2>/dev/null; then
 else
     step python 150 env PYTHONPATH="$PWD/python:$PWD/$build/lib" PYTHONDONTWRITEBYTECODE=1 ROCSHMEM_RUN="$PWD/$run" \
         ROCSHMEM_SIGNAL_EXACT=1 ROCSHMEM_HEAP_SIZE=256M \
-        python3 -m pytest -p no:cacheprovider -q -rs --durations=5 tests/python/test_jobs_api.py tests/python/test_arrays.py
+        python3 -m pytest -p no:cacheprovider -q -rs --durations=5 tests/python/test_jobs_api.py tests/python/test_arrays.py \
+        tests/python/test_buffer.py tests/python/test_jobs_property.py
     tail -1 "$results/python.log" 2>/dev/null
+    if [ $torch = on ]; then
+        step python-torch 90 env PYTHONPATH="$PWD/python:$PWD/$build/lib" PYTHONDONTWRITEBYTECODE=1 ROCSHMEM_RUN="$PWD/$run" \
+            python3 -m pytest -p no:cacheprovider -q -rs "tests/python/test_torch.py::test_init_with_torch_under[env-3]" \
+            tests/python/test_torch.py::test_tensors_without_torch_distributed
+        tail -1 "$results/python-torch.log" 2>/dev/null
+    fi
 fi
 
 # What the library asks of the driver (is this memory pageable?) may fail by right: the errors of calls are its business.

@@ -192,20 +192,35 @@ def ctest(suite: Suite, build: Path, label: str, only: str, prefix: Sequence[str
         suite.add("fail", label, f"ctest ended with status {status}, see build/results/{suite.name}-{label}.log")
 
 
+#: What runs on a GPU too: these never touch the heap by the CPU.
+GPU_TESTS = [f"tests/python/test_{name}.py" for name in ("jobs_api", "arrays", "buffer", "jobs_property")]
+
+
 def pytest(suite: Suite) -> None:
-    """The installed package, by the environment that it is installed in."""
-    junit = RESULTS / "pytest.xml"
+    """The installed package, by the environment that it is installed in; then on the fake GPU driver."""
+    run_pytest(suite, "pytest", {})
+    on_gpu = {
+        "ROCSHMEM_DEVICE": "cuda",
+        "FAKEGPU_STRICT": "1",
+        "ROCSHMEM_SIGNAL_EXACT": "1",
+        "ROCSHMEM_HEAP_SIZE": "256M",
+    }
+    run_pytest(suite, "gpu", on_gpu | {"LD_LIBRARY_PATH": str(BUILD / "cmake" / "tests" / "fakegpu")}, *GPU_TESTS)
+
+
+def run_pytest(suite: Suite, label: str, env: dict[str, str], *tests: str) -> None:
+    junit = RESULTS / f"{label}.xml"
     junit.unlink(missing_ok=True)
-    command: list[str | Path] = [BUILD / "venv" / "bin" / "python", "-m", "pytest", "-q", f"--junitxml={junit}"]
-    status, text = run(command, "pytest", {"PATH": f"{BUILD / 'venv' / 'bin'}:{os.environ['PATH']}"})
+    command: list[str | Path] = [BUILD / "venv" / "bin" / "python", "-m", "pytest", "-q", f"--junitxml={junit}", *tests]
+    status, text = run(command, label, {"PATH": f"{BUILD / 'venv' / 'bin'}:{os.environ['PATH']}", **env})
     if status != 0:
         show_tail(text, 200)
     if not junit.exists():
-        suite.add("fail", "pytest", f"exit status {status}: {(text.splitlines() or [''])[-1]}")
+        suite.add("fail", label, f"exit status {status}: {(text.splitlines() or [''])[-1]}")
         return
     n_failed = suite.count("fail")
     for test in ElementTree.parse(junit).getroot().iter("testcase"):
-        name = f"{test.get('classname', '')}::{test.get('name', '')}"
+        name = f"{test.get('classname', '')}::{test.get('name', '')}" + (" on a GPU" if label == "gpu" else "")
         problem = next((found for tag in ("failure", "error") if (found := test.find(tag)) is not None), None)
         skipped = test.find("skipped")
         if problem is not None:
@@ -215,7 +230,7 @@ def pytest(suite: Suite) -> None:
         else:
             suite.add("pass", name)
     if status != 0 and suite.count("fail") == n_failed:
-        suite.add("fail", "pytest", f"exit status {status}, see build/results/pytest.log")
+        suite.add("fail", label, f"exit status {status}, see build/results/{label}.log")
 
 
 def contract(suite: Suite, script: Path) -> None:

@@ -14,6 +14,8 @@ import json
 import random
 import sys
 
+from memory import peek, poke
+
 import rocshmem4py as rs
 
 ROOM = int(sys.argv[1])
@@ -44,10 +46,10 @@ def run(op: list[int | str], symmetric: int, local: int, stream: int) -> None:
         rs.rocshmemx_stream_synchronize(stream)
     elif kind == "fetch_add":
         old = rs.rocshmem_uint64_atomic_fetch_add(symmetric + dest * 8, source, pe)
-        ctypes.c_uint64.from_address(local + nbytes * 8).value = old
+        poke(local + nbytes * 8, old.to_bytes(8, sys.byteorder))
     elif kind == "swap":
         old = rs.rocshmem_uint32_atomic_swap(symmetric + dest * 4, source, pe)
-        ctypes.c_uint32.from_address(local + nbytes * 4).value = old
+        poke(local + nbytes * 4, old.to_bytes(4, sys.byteorder))
     else:
         raise ValueError(kind)
 
@@ -63,10 +65,10 @@ def main() -> None:
             assert len(line) < PLAN_ROOM, "the plan is too long"
             for pe in range(n):
                 rs.rocshmem_putmem(plan, ctypes.addressof(text := ctypes.create_string_buffer(line)), len(line) + 1, pe)
-        ctypes.memmove(symmetric.ptr, start(me, 0), ROOM)
-        ctypes.memmove(local.ptr, start(me, 1), ROOM)
+        poke(symmetric, start(me, 0))
+        poke(local, start(me, 1))
         rs.rocshmem_barrier_all()
-        text = ctypes.string_at(plan.ptr)
+        text = peek(plan, PLAN_ROOM).split(b"\0", 1)[0]
         if not text:
             break
         for op in json.loads(text):
@@ -74,7 +76,7 @@ def main() -> None:
                 run(op, symmetric.ptr, local.ptr, stream)
             rs.rocshmem_barrier_all()
         if me == 0:
-            memories = [ctypes.string_at(rs.rocshmem_ptr(b, pe), ROOM) for pe in range(n) for b in (symmetric, local)]
+            memories = [peek(b, ROOM, pe) for pe in range(n) for b in (symmetric, local)]
             print(" ".join(memory.hex() for memory in memories), flush=True)
         rs.rocshmem_barrier_all()
     rs.rocshmemx_stream_destroy(stream)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import random
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memory import ON_GPU, peek, poke
 
 import rocshmem4py as rs
 from conftest import find_tool, job_env
@@ -23,6 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 ROOM = 4096
 N = 3
+EXAMPLES = 30 if ON_GPU else 150
 
 # --- transfers against a model ----------------------------------------------------------------------------------------
 
@@ -92,7 +93,9 @@ def operations(draw: st.DrawFn) -> list[Any]:
     return [actor, kind, pe, draw(offset), draw(offset), nbytes]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30 if ON_GPU else 150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(plan=st.lists(operations(), min_size=1, max_size=25))
 def test_any_sequence_of_transfers_equals_the_model(server: Server, plan: list[Any]) -> None:
     got, want = server.execute(plan), model(plan)
@@ -123,9 +126,7 @@ class Allocations(RuleBasedStateMachine):
         assert ptr not in self.live
         self.serial += 1
         self.live[ptr] = (nbytes, self.serial % 251)
-        memoryview(rs.SymmetricBuffer(nbytes, ptr=ptr, own_data=False)).cast("B")[:] = (
-            bytes([self.serial % 251]) * nbytes
-        )
+        poke(ptr, bytes([self.serial % 251]) * nbytes)
 
     @rule(nbytes=st.one_of(st.integers(1, 2000), st.integers(1, 1 << 20)))
     def malloc(self, nbytes: int) -> None:
@@ -137,7 +138,7 @@ class Allocations(RuleBasedStateMachine):
     def calloc(self, count: int, size: int) -> None:
         ptr = rs.rocshmem_calloc(count, size)
         assert ptr % 256 == 0
-        assert ctypes.string_at(ptr, count * size) == bytes(count * size)
+        assert peek(ptr, count * size) == bytes(count * size)
         self.keep(ptr, count * size)
 
     @rule(shift=st.integers(3, 20), nbytes=st.integers(1, 5000))
@@ -163,7 +164,7 @@ class Allocations(RuleBasedStateMachine):
 
     def check(self, ptr: int) -> None:
         nbytes, byte = self.live[ptr]
-        assert ctypes.string_at(ptr, nbytes) == bytes([byte]) * nbytes
+        assert peek(ptr, nbytes) == bytes([byte]) * nbytes
 
     @invariant()
     def blocks_do_not_overlap_and_are_known(self) -> None:
@@ -198,5 +199,5 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("alone")
 def test_any_sequence_of_allocations_is_aligned_disjoint_and_coalesces() -> None:
     hypothesis.stateful.run_state_machine_as_test(
-        Allocations, settings=settings(max_examples=60, stateful_step_count=60, deadline=None)
+        Allocations, settings=settings(max_examples=15 if ON_GPU else 60, stateful_step_count=60, deadline=None)
     )

@@ -149,8 +149,8 @@ def consume(where: str, prefix: Path, bin_: Path, lib: Path, folder: Path) -> No
         check(f"the headers in {where} as {standard}, no warning", problem.partition("\n")[0])
     for compiler, extension in (("oshcc", "c"), ("oshc++", "cc")):
         tool, program = bin_ / compiler, source / f"with-{compiler}"
-        language = () if compiler == "oshcc" else ("-x", "c")
-        problem = steps((tool, f"shmem.{extension}", *language, "next.c", "-o", program), (*start, program), cwd=source)
+        as_c = () if compiler == "oshcc" else ("-x", "c")
+        problem = steps((tool, f"shmem.{extension}", *as_c, "next.c", "-o", program), (*start, program), cwd=source)
         check(f"{compiler} in {where}, one command", problem)
         problem = steps(
             ("cc", "-c", "next.c", "-o", "next.o"), (tool, "-c", f"shmem.{extension}", "-o", "main.o"),

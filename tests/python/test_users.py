@@ -20,18 +20,16 @@ def collected() -> None:
     import gc
     import sys
     import threading
+    from types import SimpleNamespace
 
     import rocshmem4py as rs
-
-    class Node:
-        pass
 
     rs.rocshmem_init()
     me = rs.rocshmem_my_pe()
     gc.disable()
     for turn in range(30):
-        node = Node()
-        node.buffer, node.itself = rs.SymmetricBuffer(4096), node  # only the collector ends it
+        node = SimpleNamespace(buffer=rs.SymmetricBuffer(4096))
+        node.itself = node  # only the collector ends it
         node.view = memoryview(node.buffer)
         del node
         if turn % 3 == me % 3:  # on some PEs only: a collective in here would wait for the others for ever

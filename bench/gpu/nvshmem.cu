@@ -23,6 +23,10 @@ static void sync_stream(void)
 {
     cudaStreamSynchronize(stream);
 }
+static double slowest(double mine) /* its PEs are alike */
+{
+    return mine;
+}
 static int peer(void)
 {
     return (me + 1) % n_pes;

@@ -31,6 +31,7 @@ step() {
     name=$1
     limit=$2
     shift 2
+    rm -f "$results/$name.log"
     begin=$(date +%s)
     left=$((deadline - begin))
     if [ $left -lt 10 ]; then

@@ -173,6 +173,8 @@ struct rs_device_ops {
     int (*call)(struct rs_device *dev, void *stream, int (*fn)(void *arg, bool failed), void *arg);
     /* Combine the sources and store the result in every destination. NULL where call can do it. */
     int (*reduce)(struct rs_device *dev, void *stream, const struct rs_reduction *reduction);
+    /* Are all PEs of the host on one device, which works for one of them at a time? Alike on all. NULL: never. */
+    bool (*takes_turns)(const struct rs_device *dev);
 };
 
 struct rs_device {

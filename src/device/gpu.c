@@ -259,7 +259,7 @@ static void gpu_describe(struct rs_device *dev, void *stream, bool any, char *ou
     .window_grow = rs_gpu_window_grow, .window_grown = rs_gpu_window_grown, .window_shrink = rs_gpu_window_shrink, .memory = rs_gpu_memory, .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .transfer_nbi = rs_gpu_transfer_nbi, .complete = rs_gpu_complete, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
     .stream_create = rs_gpu_stream_create, .stream_destroy = rs_gpu_stream_destroy,                                \
     .synchronize = rs_gpu_synchronize, .synchronize_all = rs_gpu_synchronize_all, .query = gpu_query,        \
-    .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .copies = rs_gpu_copies, .batch = rs_gpu_batch, .reduce = rs_gpu_reduce
+    .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .copies = rs_gpu_copies, .batch = rs_gpu_batch, .reduce = rs_gpu_reduce, .takes_turns = rs_gpu_takes_turns
 const struct rs_device_ops rs_device_cuda = {.name = "cuda", GPU_OPS(cuda)};
 const struct rs_device_ops rs_device_hip = {.name = "hip", GPU_OPS(hip)};
 /* clang-format on */

@@ -146,6 +146,7 @@ int rs_gpu_service_add(struct rs_gpu *gpu, void *stream, uint64_t *word, uint64_
 int rs_gpu_service_look(struct rs_gpu *gpu);
 /* How many PEs are on this GPU, and does another one serve this one? */
 int rs_gpu_sharers(const struct rs_gpu *gpu);
+bool rs_gpu_takes_turns(const struct rs_device *dev);
 bool rs_gpu_served(const struct rs_gpu *gpu);
 /* Is it in the window of a PE of this host? */
 bool rs_gpu_in_any_window(const struct rs_gpu *gpu, uintptr_t at, size_t nbytes);

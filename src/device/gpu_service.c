@@ -96,6 +96,12 @@ int rs_gpu_sharers(const struct rs_gpu *gpu)
     return gpu->service ? gpu->service->sharers : 1;
 }
 
+bool rs_gpu_takes_turns(const struct rs_device *dev)
+{
+    const struct rs_gpu *gpu = dev->state;
+    return gpu->service && gpu->service->sharers == gpu->service->n_local;
+}
+
 bool rs_gpu_served(const struct rs_gpu *gpu)
 {
     return gpu->service && gpu->service->server != gpu->service->my_local;

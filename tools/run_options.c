@@ -150,11 +150,13 @@ static int take_env(struct run_options *options, const char *text)
 /* NAME, and VALUE in the word behind it. */
 static int take_pair(struct run_options *options, const char *word, const char *name, const char *value)
 {
+    if (*name == '\0' || *name == '=') return mistake(word, name, "is not a variable's name");
     size_t nbytes = strlen(name) + strlen(value) + 2;
     char *text = malloc(nbytes); /* lives as long as the process, like argv */
     if (!text) return mistake("option", word, "does not fit in memory");
     snprintf(text, nbytes, "%s=%s", name, value);
-    return take_env(options, text);
+    options->env[options->n_env++] = text;
+    return -1;
 }
 
 static int take_binding(struct run_options *options, const char *text)

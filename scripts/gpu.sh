@@ -83,6 +83,45 @@ done
 step test-ipc-2 60 env ROCSHMEM_HEAP_SHARING=ipc $run -n 2 $build/bin/rocshmem-gpu-test
 
 
+torch=off # torch with CUDA is there
+if [ $python = on ] && python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then torch=on; fi
+
+if [ "$what" = all ]; then
+    echo "== benchmark (median of many, all PEs at once)"
+    : >"$results/bench.jsonl"
+    # rows NAME SECONDS COMMAND...: a step whose output has rows
+    rows() {
+        step "$@"
+        grep '^{' "$results/$1.log" 2>/dev/null | tee -a "$results/bench.jsonl"
+    }
+    for n in $pes; do
+        rows context-$n 30 $run -n "$n" $build/bin/rocshmem-gpu-bench context
+        rows bench-$n 60 env ROCSHMEM_HEAP_SIZE=2G $run -n "$n" $build/bin/rocshmem-gpu-bench
+        [ $python = off ] ||
+            rows bench-python-$n 30 env PYTHONPATH="$PWD/python:$PWD/$build/lib" $run -n "$n" python3 bench/gpu/python_calls.py
+    done
+    # The peers, with as many PEs as they take.
+    nvcc=$(PATH=$PATH:$(echo /usr/local/cuda*/bin | tr ' ' ':') command -v nvcc)
+    nvshmem=$(python3 -c 'import nvidia.nvshmem as n; print(list(n.__path__)[0])' 2>/dev/null)
+    if [ -z "$nvcc" ] || [ -z "$nvshmem" ]; then
+        skip nvshmem "no nvcc, or no package nvidia.nvshmem"
+    elif step build-nvshmem 120 "$nvcc" -O2 -std=c++17 -rdc=true -arch="${NVCC_ARCH:-native}" -I"$nvshmem/include" \
+        bench/gpu/nvshmem.cu "$nvshmem/lib/libnvshmem_device.a" -o $build/bin/nvshmem-bench \
+        -Xlinker "$nvshmem/lib/libnvshmem_host.so.3" -Xlinker -rpath -Xlinker "$nvshmem/lib"; then
+        for n in 1 2; do
+            rm -f "$results/nvshmem-id"
+            rows nvshmem-$n 60 $run -n $n $build/bin/nvshmem-bench "$results/nvshmem-id"
+        done
+    fi
+    if [ $torch = on ]; then
+        for n in 1 2; do
+            rows torch-symm-$n 60 $run -n $n python3 bench/gpu/torch_symm.py
+        done
+    fi
+    python3 scripts/gpu_table.py "$results/bench.jsonl" >"$results/bench.md" && echo "the table is $results/bench.md"
+fi
+
+echo "== suites"
 # The conformance suite. The blocks above 2 GiB need a heap of 3 GiB.
 for n in $pes; do
     heap=256M
@@ -91,13 +130,9 @@ for n in $pes; do
     grep '^skip' "$results/conformance-$n.log" 2>/dev/null
 done
 
-torch=off # torch with CUDA is there
-if [ $python = off ]; then
-    skip torch "the extension was not built"
-elif ! python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-    skip torch "no torch with CUDA"
+if [ $torch = off ]; then
+    skip torch "no extension, or no torch with CUDA"
 else
-    torch=on
     for n in $pes; do
         step torch-$n 60 env PYTHONPATH="$PWD/python:$PWD/$build/lib" $run -n "$n" python3 tests/gpu/torch_gpu.py
     done
@@ -149,40 +184,6 @@ else
     skip hip "the shim is for GPUs of NVIDIA"
 fi
 
-if [ "$what" = all ]; then
-    echo "== benchmark (median of many, all PEs at once)"
-    : >"$results/bench.jsonl"
-    # rows NAME SECONDS COMMAND...: a step whose output has rows
-    rows() {
-        step "$@"
-        grep '^{' "$results/$1.log" 2>/dev/null | tee -a "$results/bench.jsonl"
-    }
-    for n in $pes; do
-        rows context-$n 30 $run -n "$n" $build/bin/rocshmem-gpu-bench context
-        rows bench-$n 60 env ROCSHMEM_HEAP_SIZE=2G $run -n "$n" $build/bin/rocshmem-gpu-bench
-        [ $python = off ] ||
-            rows bench-python-$n 30 env PYTHONPATH="$PWD/python:$PWD/$build/lib" $run -n "$n" python3 bench/gpu/python_calls.py
-    done
-    # The peers, with as many PEs as they take.
-    nvcc=$(PATH=$PATH:$(echo /usr/local/cuda*/bin | tr ' ' ':') command -v nvcc)
-    nvshmem=$(python3 -c 'import nvidia.nvshmem as n; print(list(n.__path__)[0])' 2>/dev/null)
-    if [ -z "$nvcc" ] || [ -z "$nvshmem" ]; then
-        skip nvshmem "no nvcc, or no package nvidia.nvshmem"
-    elif step build-nvshmem 120 "$nvcc" -O2 -std=c++17 -rdc=true -arch="${NVCC_ARCH:-native}" -I"$nvshmem/include" \
-        bench/gpu/nvshmem.cu "$nvshmem/lib/libnvshmem_device.a" -o $build/bin/nvshmem-bench \
-        -Xlinker "$nvshmem/lib/libnvshmem_host.so.3" -Xlinker -rpath -Xlinker "$nvshmem/lib"; then
-        for n in 1 2; do
-            rm -f "$results/nvshmem-id"
-            rows nvshmem-$n 60 $run -n $n $build/bin/nvshmem-bench "$results/nvshmem-id"
-        done
-    fi
-    if [ $torch = on ]; then
-        for n in 1 2; do
-            rows torch-symm-$n 60 $run -n $n python3 bench/gpu/torch_symm.py
-        done
-    fi
-    python3 scripts/gpu_table.py "$results/bench.jsonl" >"$results/bench.md" && echo "the table is $results/bench.md"
-fi
 if [ "$ROCSHMEM_DEVICE" = cuda ]; then
     hip 6 hip-conformance-2 120 env ROCSHMEM_HEAP_SIZE=256M HIPSHIM_EXACT=1 ROCSHMEM_SIGNAL_EXACT=1 \
         $run -n 2 $build/bin/rocshmem-conformance

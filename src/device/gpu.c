@@ -123,11 +123,8 @@ static int hip_pin(const struct rs_device_options *options, int index)
 static int open_entered(struct rs_gpu *gpu, struct rs_device *dev)
 {
     void *words;
-    int code = gpu->drv->stream_create(&gpu->own, 1 /* apart from the default stream */);
-    if (code) {
-        gpu->own = NULL;
-        return rs_gpu_fail(gpu->drv, code, "make a stream");
-    }
+    int code = rs_gpu_stream_of_ours(gpu->drv, &gpu->own);
+    if (code) return rs_gpu_fail(gpu->drv, code, "make a stream");
     RS_TRY(rs_gpu_words_alloc(dev, 4096, &words));
     gpu->words = words;
     return 0;

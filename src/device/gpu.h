@@ -30,7 +30,8 @@ struct rs_gpu_lanes;
 struct rs_gpu {
     const struct rs_gpu_driver *drv;
     const struct rs_watch *watch;
-    int device; /* the driver's number */
+    struct rs_watch now_watch; /* gpu_now.c: for waits under now_lock; under it */
+    int device;                /* the driver's number */
     void *context;
     struct rs_gpu_uuid identity;
     const char *kernels; /* a file with device code; "": what is built in */
@@ -159,6 +160,8 @@ int rs_gpu_small_copy(struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t
 void rs_gpu_small_free(struct rs_gpu *gpu);
 
 /* gpu_now.c */
+/* Begin a wait under now_lock. */
+void rs_gpu_now_wait(struct rs_gpu *gpu, struct rs_wait *wait);
 int rs_gpu_transfer(struct rs_device *dev, void *dst, const void *src, size_t nbytes);
 int rs_gpu_fill(struct rs_device *dev, void *dst, int byte, size_t nbytes);
 int rs_gpu_amo(struct rs_device *dev, enum rs_amo_op op, void *word, size_t width, uint64_t value,

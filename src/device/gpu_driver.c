@@ -302,6 +302,19 @@ const struct rs_gpu_driver *rs_gpu_driver_get(enum rs_gpu_vendor vendor, const c
     return ok ? drv : NULL;
 }
 
+int rs_gpu_stream_of_ours(const struct rs_gpu_driver *drv, void **stream_out)
+{
+    enum {
+        APART = 1,
+        FIRST = -100
+    }; /* from the default stream; the drivers take the highest that they have */
+    *stream_out = NULL;
+    int code = drv->stream_urgent ? drv->stream_urgent(stream_out, APART, FIRST)
+                                  : drv->stream_create(stream_out, APART);
+    if (code) *stream_out = NULL;
+    return code;
+}
+
 int rs_gpu_fail(const struct rs_gpu_driver *drv, int code, const char *what)
 {
     char text[200];

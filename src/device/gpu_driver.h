@@ -134,6 +134,10 @@ struct rs_gpu_driver {
  * library: a path instead of the usual names; NULL or "": those. Any thread. */
 const struct rs_gpu_driver *rs_gpu_driver_get(enum rs_gpu_vendor vendor, const char *library, char *why,
                                               size_t nbytes);
+/* A stream for work of ours that never waits. Streams share a few queues of the hardware (8, as a rule), and in one
+ * queue the work of a stream that waits holds up all behind it; streams of another priority have queues of their own.
+ * The user's streams wait, for other PEs: this one is not to be behind them. A code of the driver. */
+int rs_gpu_stream_of_ours(const struct rs_gpu_driver *drv, void **stream_out);
 /* Word a driver's failure: DEVICE, or NOMEM. */
 int rs_gpu_fail(const struct rs_gpu_driver *drv, int code, const char *what) __attribute__((cold));
 

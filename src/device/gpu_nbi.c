@@ -34,12 +34,8 @@ static int end(struct rs_gpu *gpu, struct begun *begun, int rc)
 static int start_locked(struct rs_gpu *gpu, uintptr_t dst, uintptr_t src, size_t nbytes)
 {
     const struct rs_gpu_driver *drv = gpu->drv;
-    int code =
-        gpu->nbi_stream ? 0 : drv->stream_create(&gpu->nbi_stream, 1 /* apart from the default stream */);
-    if (code) {
-        gpu->nbi_stream = NULL;
-        return rs_gpu_fail(drv, code, "make a stream");
-    }
+    int code = gpu->nbi_stream ? 0 : rs_gpu_stream_of_ours(drv, &gpu->nbi_stream);
+    if (code) return rs_gpu_fail(drv, code, "make a stream");
     bool windows = rs_gpu_in_windows(gpu, (const void *)dst, nbytes) &&
                    rs_gpu_in_windows(gpu, (const void *)src, nbytes);
     code = windows ? drv->copy_device(dst, src, nbytes, gpu->nbi_stream)

@@ -38,12 +38,30 @@ static int end(struct rs_gpu *gpu, struct now *now, int rc)
     return rc;
 }
 
+/* What is waited for here, our stream or the PE that serves this one, waits for nobody, so at first nothing need be
+ * looked at, and must not: who interrupts a wait may run code of the user's, which may call here again, and would wait
+ * for now_lock. After this long something is wrong. */
+#define UNWATCHED_NS UINT64_C(500000000)
+
+static int late_tick(void *arg, uint64_t waited_ns, int first)
+{
+    const struct rs_gpu *gpu = arg;
+    if (waited_ns < UNWATCHED_NS || !gpu->watch->tick) return 0;
+    return gpu->watch->tick(gpu->watch->arg, waited_ns, first);
+}
+
+void rs_gpu_now_wait(struct rs_gpu *gpu, struct rs_wait *wait)
+{
+    gpu->now_watch = (struct rs_watch){.spin_count = gpu->watch->spin_count, .tick = late_tick, .arg = gpu};
+    rs_wait_begin(wait, &gpu->now_watch);
+}
+
 /* Until our stream, or a kernel in it, has written the ticket. */
 static int await(struct rs_gpu *gpu, int word, uint64_t ticket)
 {
     struct rs_wait wait;
     uint64_t look_ns = 0;
-    rs_wait_begin(&wait, gpu->watch);
+    rs_gpu_now_wait(gpu, &wait);
     while (__atomic_load_n(&gpu->words[word], __ATOMIC_ACQUIRE) != ticket) {
         RS_TRY(rs_wait_pause(&wait));
         if (wait.polls < wait.spin_count) continue;

@@ -161,7 +161,7 @@ static int ask(struct rs_gpu *gpu, uint64_t *old_out)
     uint64_t ticket = ++s->ticket;
     atomic_store_explicit(&r->asked, ticket, memory_order_release);
     wake(s);
-    rs_wait_begin(&wait, gpu->watch);
+    rs_gpu_now_wait(gpu, &wait);
     while (atomic_load_explicit(&r->done, memory_order_acquire) != ticket) {
         RS_TRY(rs_wait_pause(&wait));
         RS_TRY(rs_gpu_service_look(gpu));
@@ -404,11 +404,8 @@ static int start_server(struct rs_device *dev, struct rs_gpu_service *s)
     RS_TRY(rs_gpu_words_alloc(dev, BATCH_MOST * (sizeof *s->work + DATA_NBYTES), &words));
     s->work = words;
     s->data = (unsigned char *)words + BATCH_MOST * sizeof *s->work;
-    int code = s->gpu->drv->stream_create(&s->stream, 1);
-    if (code) {
-        s->stream = NULL;
-        return rs_gpu_fail(s->gpu->drv, code, "make a stream");
-    }
+    int code = rs_gpu_stream_of_ours(s->gpu->drv, &s->stream);
+    if (code) return rs_gpu_fail(s->gpu->drv, code, "make a stream");
     atomic_store_explicit(&s->mine->state, SERVES, memory_order_release);
     RS_TRY(rs_os_thread_start(&s->thread, "rocshmem-gpu", serve, s));
     s->started = true;

@@ -294,6 +294,12 @@ int cuStreamCreate(void **stream, unsigned flags)
     NEED_CONTEXT;
     return fake_stream_create(stream, flags);
 }
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
+{
+    NEED_CONTEXT;
+    (void)priority; /* any: it is clamped */
+    return fake_stream_create(stream, flags);
+}
 int cuStreamDestroy_v2(void *stream)
 {
     NEED_CONTEXT;

@@ -170,6 +170,11 @@ int hipStreamCreateWithFlags(void **stream, unsigned flags)
 {
     return fake_stream_create(stream, flags);
 }
+int hipStreamCreateWithPriority(void **stream, unsigned flags, int priority)
+{
+    (void)priority;
+    return fake_stream_create(stream, flags);
+}
 int hipStreamDestroy(void *stream)
 {
     return fake_stream_destroy(stream);

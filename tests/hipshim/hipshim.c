@@ -322,6 +322,11 @@ int hipStreamCreateWithFlags(void **stream, unsigned flags)
     ENTER;
     return flags > 1 ? INVALID_VALUE : cuda.stream_create(stream, flags);
 }
+int hipStreamCreateWithPriority(void **stream, unsigned flags, int priority)
+{
+    ENTER;
+    return flags > 1 ? INVALID_VALUE : cuda.stream_urgent(stream, flags, priority);
+}
 int hipStreamDestroy(void *stream)
 {
     ON_STREAM;

@@ -98,7 +98,9 @@ int rs_gpu_copies(struct rs_device *dev, void *stream, const struct rs_copy *cop
     int code = 0;
     RS_TRY(rs_gpu_enter_stream(gpu, &entry, stream));
     pthread_mutex_lock(&gpu->lanes_lock);
-    const struct rs_gpu_lanes *lanes = n > 1 ? lanes_of_locked(gpu, stream) : NULL;
+    /* Where PEs share the GPU more streams do not make it do more at a time. */
+    const struct rs_gpu_lanes *lanes =
+        n > 1 && rs_gpu_sharers(gpu) == 1 ? lanes_of_locked(gpu, stream) : NULL;
     if (lanes)
         code = fork_and_join(gpu, lanes, stream, copies, n);
     else

@@ -52,26 +52,27 @@ static void both_orders(void)
     a_waits_for_b(true, true);
 }
 
-/* A chain through many streams of one process, enqueued from its end: each waits for the one enqueued after
- * it. */
+/* A chain through many streams of one process: each waits for another. On the host they are enqueued from the chain's
+ * end; a GPU has a few queues for all streams, 8 as a rule, in which what waits holds up what was enqueued later, so there
+ * each is enqueued behind what it waits for. */
 static void chain(void)
 {
-    enum { MOST = 50 };
-    int length = on_host ? MOST : 6; /* a GPU has 8 queues for all streams, as a rule */
-    uint64_t *words = symmetric((MOST + 1) * sizeof *words), dummy = 0;
-    void *streams[MOST];
-    for (int i = 0; i < length; i++) {
+    enum { LENGTH = 50 };
+    uint64_t *words = symmetric((LENGTH + 1) * sizeof *words), dummy = 0;
+    void *streams[LENGTH];
+    for (int k = 0; k < LENGTH; k++) {
+        int i = on_host ? k : LENGTH - 1 - k;
         streams[i] = new_stream();
         rocshmem_signal_wait_until_on_stream(&words[i + 1], ROCSHMEM_CMP_EQ, 7, streams[i]);
         rocshmem_putmem_signal_on_stream(&words[i], &dummy, 0, &words[i], 7, ROCSHMEM_SIGNAL_SET, me,
                                          streams[i]);
     }
-    for (int i = 0; i < length; i++) CHECK_EQ(rocshmemx_stream_query(streams[i]), 0);
+    for (int i = 0; i < LENGTH; i++) CHECK_EQ(rocshmemx_stream_query(streams[i]), 0);
     CHECK_EQ(GET(&words[0]), 0);
-    rocshmem_uint64_atomic_set(&words[length], 7, me);
+    rocshmem_uint64_atomic_set(&words[LENGTH], 7, me);
     CHECK_EQ(rocshmem_signal_wait_until(words, ROCSHMEM_CMP_EQ, 7),
              7); /* the worker does it: nobody synchronises */
-    for (int i = 0; i < length; i++) finish(streams[i]);
+    for (int i = 0; i < LENGTH; i++) finish(streams[i]);
     rocshmem_barrier_all();
     rocshmem_free(words);
 }

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
@@ -420,12 +419,14 @@ bool rs_os_may_be_allocated(const void *p)
     bool found = false, continued = false;
     if (!maps) return true;
     while (!found && fgets(line, sizeof(line), maps)) {
-        uintptr_t low, high;
-        char access[5];
         bool begins = !continued;
         continued = !strchr(line, '\n'); /* a long path: the rest of it is no line */
-        if (!begins || sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &low, &high, access) != 3) continue;
-        found = (uintptr_t)p >= low && (uintptr_t)p < high && access[1] == 'w' && !strstr(line, "[stack");
+        char *at;
+        uintptr_t low = strtoul(line, &at, 16); /* low-high rwxp ... */
+        if (!begins || *at != '-') continue;
+        uintptr_t high = strtoul(at + 1, &at, 16);
+        bool writable = at[0] == ' ' && at[1] && at[2] == 'w';
+        found = (uintptr_t)p >= low && (uintptr_t)p < high && writable && !strstr(line, "[stack");
     }
     fclose(maps);
     return found;

@@ -75,10 +75,10 @@ struct rs_gpu_entry {
 int rs_gpu_enter(const struct rs_gpu *gpu, struct rs_gpu_entry *entry);
 void rs_gpu_leave(const struct rs_gpu *gpu, const struct rs_gpu_entry *entry);
 /* gpu_stream.c: the same, before anything is done with a stream of the caller's. ARG when it is none. */
-int rs_gpu_enter_stream(struct rs_gpu *gpu, struct rs_gpu_entry *entry, void *stream);
-int rs_gpu_stream_create(struct rs_device *dev, void **stream_out);
+int rs_gpu_enter_stream(struct rs_gpu *gpu, struct rs_gpu_entry *entry, void *handle);
+int rs_gpu_stream_create(struct rs_device *dev, void **handle_out);
 /* Waits for its work. */
-int rs_gpu_stream_destroy(struct rs_device *dev, void *stream);
+int rs_gpu_stream_destroy(struct rs_device *dev, void *handle);
 void rs_gpu_streams_free(struct rs_gpu *gpu); /* context entered by the caller */
 /* The driver refused work on a user's stream: ARG for an unknown one, else DEVICE. */
 int rs_gpu_fail_stream(const struct rs_gpu *gpu, int code, const char *what, void *stream);

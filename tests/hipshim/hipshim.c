@@ -387,7 +387,7 @@ int hipStreamWriteValue64(void *stream, uintptr_t word, uint64_t value, unsigned
 
 /* ---- waits ---- */
 
-static void *wait_kernel; /* under lock */
+static void *wait_module, *wait_kernel; /* under lock; for good */
 
 static int load_wait_kernel(void)
 {
@@ -398,11 +398,10 @@ static int load_wait_kernel(void)
     size_t n = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[n] = '\0';
-    void *module = NULL;
     int mode = 2;
     cuda.capture_mode(&mode);
-    int code = cuda.module_load(&module, text);
-    if (code == OK) code = cuda.module_function(&wait_kernel, module, "rs_kernel_wait");
+    int code = cuda.module_load(&wait_module, text);
+    if (code == OK) code = cuda.module_function(&wait_kernel, wait_module, "rs_kernel_wait");
     cuda.capture_mode(&mode);
     return code;
 }

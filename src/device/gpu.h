@@ -90,6 +90,16 @@ static inline bool rs_gpu_in_windows(const struct rs_gpu *gpu, const void *p, si
     return at >= gpu->low && at < gpu->high && nbytes <= gpu->high - at;
 }
 
+/* Push a copy that the driver can make of itself, the local side being any memory. A code of the driver. */
+static inline int rs_gpu_push_copy(const struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t src,
+                                   size_t nbytes)
+{
+    if (rs_gpu_in_windows(gpu, (const void *)dst, nbytes) &&
+        rs_gpu_in_windows(gpu, (const void *)src, nbytes))
+        return gpu->drv->copy_device(dst, src, nbytes, stream);
+    return gpu->drv->copy(gpu->drv, dst, src, nbytes, stream);
+}
+
 /* gpu_window.c */
 int rs_gpu_window_make(struct rs_device *dev, struct rs_windows *windows, struct rs_window_export *export_out,
                        int *fd_out);

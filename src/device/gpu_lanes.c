@@ -67,11 +67,9 @@ static struct rs_gpu_lanes *lanes_of_locked(struct rs_gpu *gpu, void *stream)
     return lanes;
 }
 
-static int copy_one(struct rs_gpu *gpu, void *stream, const struct rs_copy *copy)
+static int copy_one(const struct rs_gpu *gpu, void *stream, const struct rs_copy *copy)
 {
-    if (rs_gpu_in_windows(gpu, copy->dst, copy->nbytes) && rs_gpu_in_windows(gpu, copy->src, copy->nbytes))
-        return gpu->drv->copy_device((uintptr_t)copy->dst, (uintptr_t)copy->src, copy->nbytes, stream);
-    return gpu->drv->copy(gpu->drv, (uintptr_t)copy->dst, (uintptr_t)copy->src, copy->nbytes, stream);
+    return rs_gpu_push_copy(gpu, stream, (uintptr_t)copy->dst, (uintptr_t)copy->src, copy->nbytes);
 }
 
 static int fork_and_join(struct rs_gpu *gpu, const struct rs_gpu_lanes *lanes, void *stream,

@@ -36,10 +36,7 @@ static int start_locked(struct rs_gpu *gpu, uintptr_t dst, uintptr_t src, size_t
     const struct rs_gpu_driver *drv = gpu->drv;
     int code = gpu->nbi_stream ? 0 : rs_gpu_stream_of_ours(drv, &gpu->nbi_stream);
     if (code) return rs_gpu_fail(drv, code, "make a stream");
-    bool windows = rs_gpu_in_windows(gpu, (const void *)dst, nbytes) &&
-                   rs_gpu_in_windows(gpu, (const void *)src, nbytes);
-    code = windows ? drv->copy_device(dst, src, nbytes, gpu->nbi_stream)
-                   : drv->copy(drv, dst, src, nbytes, gpu->nbi_stream);
+    code = rs_gpu_push_copy(gpu, gpu->nbi_stream, dst, src, nbytes);
     if (code) return rs_gpu_fail(drv, code, "copy");
     /* Release: whoever sees it, in complete, has the stream too. */
     atomic_fetch_add_explicit(&gpu->nbi_begun, 1, memory_order_release);

@@ -104,12 +104,8 @@ static int transfer(struct rs_gpu *gpu, uintptr_t dst, uintptr_t src, size_t nby
         int rc = transfer_shared(gpu, dst, src, nbytes);
         if (rc <= 0) return rc;
     }
-    const struct rs_gpu_driver *drv = gpu->drv;
-    bool windows = rs_gpu_in_windows(gpu, (const void *)dst, nbytes) &&
-                   rs_gpu_in_windows(gpu, (const void *)src, nbytes);
-    int code =
-        windows ? drv->copy_device(dst, src, nbytes, gpu->own) : drv->copy(drv, dst, src, nbytes, gpu->own);
-    return code ? rs_gpu_fail(drv, code, "copy") : finish(gpu);
+    int code = rs_gpu_push_copy(gpu, gpu->own, dst, src, nbytes);
+    return code ? rs_gpu_fail(gpu->drv, code, "copy") : finish(gpu);
 }
 
 int rs_gpu_transfer(struct rs_device *dev, void *dst, const void *src, size_t nbytes)

@@ -156,19 +156,20 @@ static bool by_leader(const struct rs_team *team)
 }
 
 /* Does member from write to member to? */
-static bool writes_to(const struct rs_team *team, int from, int to)
+static bool writes_to(bool leader, int from, int to)
 {
-    return from != to && (!by_leader(team) || from == 0 || to == 0);
+    return from != to && (!leader || from == 0 || to == 0);
 }
 
 /* The operations of a phase, with value e. Returns the number of them put into ops. */
 static size_t phase_ops(const struct rs_team *team, uint64_t e, int phase, struct rs_memop *ops)
 {
     size_t n = 0;
-    bool last = by_leader(team) && team->my_pe == 0; /* the leader writes when it has seen all */
+    bool leader = by_leader(team),
+         last = leader && team->my_pe == 0; /* the leader writes when it has seen all */
     for (int step = 0; step < 2; step++)
         for (int i = 0; i < team->n_pes; i++) {
-            if (!writes_to(team, team->my_pe, i)) continue;
+            if (!writes_to(leader, team->my_pe, i)) continue;
             bool write = (step == 0) != last;
             ops[n++] = (struct rs_memop){.kind = write ? RS_MEMOP_WRITE : RS_MEMOP_WAIT,
                                          .cmp = ROCSHMEM_CMP_GE,
@@ -318,12 +319,13 @@ static size_t constant_ops(const struct rs_team *team, int phase, struct rs_memo
 {
     enum { RAISE, WAIT, CLEAR };
     static const int usual[] = {RAISE, WAIT, CLEAR}, leaders[] = {WAIT, CLEAR, RAISE};
-    const int *steps = by_leader(team) && team->my_pe == 0 ? leaders : usual;
+    bool leader = by_leader(team);
+    const int *steps = leader && team->my_pe == 0 ? leaders : usual;
     size_t n = 0, n_pes = (size_t)team->n_pes;
     size_t first = ((size_t)RS_STREAM_RING * 2 + (size_t)phase) * n_pes;
     for (int k = 0; k < 3; k++)
         for (size_t i = 0; i < n_pes; i++) {
-            if (!writes_to(team, team->my_pe, (int)i)) continue;
+            if (!writes_to(leader, team->my_pe, (int)i)) continue;
             uint64_t *mine = team->flags[team->my_pe] + first + i;
             uint64_t *theirs = team->flags[i] + first + (size_t)team->my_pe;
             ops[n++] = (struct rs_memop){.kind = steps[k] == WAIT ? RS_MEMOP_WAIT : RS_MEMOP_WRITE,

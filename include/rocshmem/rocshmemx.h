@@ -147,7 +147,8 @@ ROCSHMEM_API int rocshmemx_heap_info(size_t *nbytes_out, size_t *used_out, size_
  *  alignment  a power of two; 0: that of rocshmem_malloc
  *  size       bytes; 0 on this PE: NULL, and this PE takes no part
  *  zeroed     1: all of the block is 0
- *  Collective over the job. Returns the block, or NULL with a message as rocshmem_malloc. Source: extension. Since 0.2. */
+ *  Collective over the job. Returns the block, or NULL with a message as that of the three it stands for, and in
+ *  its name; ARG besides (alignment is no power of two). Source: extension. Since 0.2. */
 ROCSHMEM_API void *rocshmemx_malloc_largest(size_t alignment, size_t size, int zeroed);
 
 /** Keep the memory of one allocation from being reused, and its window mapped, for as long as the hold lives.

@@ -57,6 +57,33 @@ static void align_powers(void)
     }
 }
 
+/* Every PE asks for another size, and gets the largest. */
+static void largest_of_all(void)
+{
+    size_t mine = 100 * ((size_t)me + 1), most = 100 * (size_t)n_pes;
+    unsigned char *p = rocshmemx_malloc_largest(1024, mine, 1), *out = ordinary(most), *in = ordinary(most);
+    CHECK(p != NULL);
+    CHECK_EQ((uintptr_t)p % 1024, 0);
+    for (size_t i = 0; i < most; i++) in[i] = 1;
+    rocshmem_getmem(in, p, most, (me + 1) % n_pes);
+    for (size_t i = 0; i < most; i++) {
+        if (in[i] != 0) fail_at(__FILE__, __LINE__, "byte %zu is %d, not 0", i, in[i]);
+        out[i] = (unsigned char)(i + (size_t)me);
+    }
+    rocshmem_barrier_all();
+    rocshmem_putmem(p, out, most, (me + 1) % n_pes);
+    rocshmem_barrier_all();
+    rocshmem_getmem(in, p, most, me);
+    for (size_t i = 0; i < most; i++)
+        CHECK_EQ(in[i], (unsigned char)(i + (size_t)((me + n_pes - 1) % n_pes)));
+    rocshmem_barrier_all();
+    rocshmem_free(p);
+    free(out);
+    free(in);
+    CHECK(rocshmemx_malloc_largest(0, 0, 0) == NULL); /* by all: nobody takes part */
+    EXPECT_NULL(rocshmemx_malloc_largest(24, 64, 0), ROCSHMEMX_E_ARG, "rocshmem_align", "alignment", "24");
+}
+
 static void align_bad(void)
 {
     EXPECT_NULL(rocshmem_align(0, 64), ROCSHMEMX_E_ARG, "rocshmem_align", "alignment", "0");
@@ -469,6 +496,7 @@ static const struct test_case memory_cases[] = {
     {"size_0_gives_NULL_and_no_error", zero_size, 0},
     {"malloc_gives_256_byte_aligned_memory_of_its_own", malloc_aligned, 0},
     {"align_keeps_any_power_of_two_on_every_pe", align_powers, 0},
+    {"malloc_largest_takes_another_size_on_each_pe", largest_of_all, 0},
     {"align_refuses_what_is_no_power_of_two_or_no_multiple_of_8", align_bad, 0},
     {"calloc_zeroes_a_dirty_block_on_every_pe_before_any_returns", calloc_zeroes, 0},
     {"calloc_refuses_zero_and_overflow", calloc_bad, 0},

@@ -33,7 +33,7 @@ def cell(row: Row | None) -> str:
     if row is None:
         return ""
     if "skipped" in row:
-        return "refused"
+        return "not run"
     text = " / ".join(number(row[key]) for key in ("issue_us", "total_us") if key in row)
     return text + (f" ({row['GBps']:.0f} GB/s)" if "GBps" in row else "")
 
@@ -47,13 +47,13 @@ def ratio(ours: Row, peer: Row | None) -> str:
 
 def table(rows: list[Row], pes: int) -> list[str]:
     found: dict[tuple[str, int], dict[str, Row]] = {}
-    refused: dict[str, str] = {}
+    not_run: dict[str, str] = {}
     refusals: dict[tuple[str, str], Row] = {}
     for row in [row for row in rows if row["pes"] == pes]:
         found.setdefault((row["row"], row.get("bytes", 0)), {})[row["impl"]] = row
         if "skipped" in row:
             refusals[row["row"], row["impl"]] = row
-            refused[f"{NAMES.get(row['impl'], row['impl'])}, {row['row']}"] = row["skipped"]
+            not_run[f"{NAMES.get(row['impl'], row['impl'])}, {row['row']}"] = row["skipped"]
     peers = [peer for peer in PEERS if any(peer in impls for impls in found.values())]
     head = ["operation", "size", "ours", *(column for peer in peers for column in (NAMES[peer], "ratio"))]
     lines = [f"## {pes} PE{'s' if pes > 1 else ''}", "", f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
@@ -75,7 +75,7 @@ def table(rows: list[Row], pes: int) -> list[str]:
     if "python" in call and "rocshmem" in call:
         above = (call["python"]["issue_us"] - call["rocshmem"]["issue_us"]) * 1e3
         lines += ["", f"A call of put_on_stream from Python costs {above:.0f} ns more than from C."]
-    lines += ["", *(f'{what}: refused, "{why}".' for what, why in refused.items())] if refused else []
+    lines += ["", *(f'{what}: not run, "{why}".' for what, why in not_run.items())] if not_run else []
     return [*lines, ""]
 
 

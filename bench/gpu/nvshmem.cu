@@ -134,7 +134,7 @@ int main(int argc, char **argv)
         measure("broadcastmem_on_stream", stream_broadcast, 1 << 20, 50, true);
         measure("float_sum_reduce_on_stream", stream_reduce, 1 << 20, 20, true);
     } else {
-        const char *why = "not supported with several PEs on a GPU";
+        const char *why = "not tried with several PEs on a GPU";
         no_row("signal_add_on_stream", why);
         no_row("alltoallmem_on_stream", why);
         no_row("broadcastmem_on_stream", why);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The hosts of a job watch each other while it runs: one connection of each host's first PE to the job's first host,
+ * with a sign of life now and then, and news that concern everybody (what broke the job, an exit, a wish for a dump).
+ * The network for data sees neither a cut link nor a frozen host; this does.
+ */
+#ifndef RS_BOOTSTRAP_VIGIL_H
+#define RS_BOOTSTRAP_VIGIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/config.h"
+
+struct rs_vigil;
+
+enum rs_news_kind {
+    RS_NEWS_BROKEN = 1, /* the job is broken: bytes are what rs_vigil_tell was given */
+    RS_NEWS_EXIT,       /* rocshmem_global_exit, by another host's PE */
+    RS_NEWS_DUMP,       /* a dump of this host's PEs is wanted */
+    RS_NEWS_LOST        /* a host was lost: index says which, text why; made here, nobody tells it */
+};
+struct rs_news {
+    enum rs_news_kind kind;
+    int host;         /* which one tells it, or is lost: its index among the job's hosts */
+    const void *bytes;
+    size_t nbytes;
+    const char *text; /* LOST: "gave no sign of life for 30 s", "closed its connection: its PE 4 ended" */
+};
+
+#define RS_VIGIL_ADDRESS_NBYTES 88
+#define RS_NEWS_NBYTES 2048 /* most bytes of one piece */
+
+struct rs_vigil_options {
+    int host, n_hosts;       /* mine, of how many; host 0 is the one that all are connected to */
+    uint64_t job, key[2];    /* equal on all hosts: tells jobs apart; the secret that who connects must know */
+    uint64_t timeout_ns;     /* 0: never lost by silence */
+    const unsigned char (*addresses)[RS_VIGIL_ADDRESS_NBYTES]; /* by host; only [0] is read */
+    uint64_t deadline_ns;    /* for all hosts to come */
+    /* Called by the vigil's thread; does not block. */
+    void (*news)(void *arg, const struct rs_news *news);
+    /* Called by it about every 20 ms: look at the processes of this host, tell what broke here. */
+    void (*look)(void *arg);
+    void *arg;
+};
+
+/* Listen (host 0's first PE; for others only an address of zeros), so that the address can go into the exchange of
+ * init; then, with all addresses known, start. Each host's first PE does both. */
+int rs_vigil_listen(const struct rs_config *config, struct rs_vigil **vigil_out,
+                    unsigned char address_out[RS_VIGIL_ADDRESS_NBYTES]);
+int rs_vigil_start(struct rs_vigil *vigil, const struct rs_vigil_options *options);
+/* Tell all other hosts. Any thread; never waits; what cannot be sent is lost with its host. */
+void rs_vigil_tell(struct rs_vigil *vigil, enum rs_news_kind kind, const void *bytes, size_t nbytes);
+/* This host is through: its silence is no loss from here on. Ends the thread, frees all. NULL is fine. */
+void rs_vigil_stop(struct rs_vigil *vigil);
+
+#endif

@@ -23,7 +23,7 @@ enum rs_news_kind {
 };
 struct rs_news {
     enum rs_news_kind kind;
-    int host;         /* which one tells it, or is lost: its index among the job's hosts */
+    int host; /* which one tells it, or is lost: its index among the job's hosts */
     const void *bytes;
     size_t nbytes;
     const char *text; /* LOST: "gave no sign of life for 30 s", "closed its connection: its PE 4 ended" */
@@ -33,11 +33,11 @@ struct rs_news {
 #define RS_NEWS_NBYTES 2048 /* most bytes of one piece */
 
 struct rs_vigil_options {
-    int host, n_hosts;       /* mine, of how many; host 0 is the one that all are connected to */
-    uint64_t job, key[2];    /* equal on all hosts: tells jobs apart; the secret that who connects must know */
-    uint64_t timeout_ns;     /* 0: never lost by silence */
+    int host, n_hosts;    /* mine, of how many; host 0 is the one that all are connected to */
+    uint64_t job, key[2]; /* equal on all hosts: tells jobs apart; the secret that who connects must know */
+    uint64_t timeout_ns;  /* 0: never lost by silence */
     const unsigned char (*addresses)[RS_VIGIL_ADDRESS_NBYTES]; /* by host; only [0] is read */
-    uint64_t deadline_ns;    /* for all hosts to come */
+    uint64_t deadline_ns;                                      /* for all hosts to come */
     /* Called by the vigil's thread; does not block. */
     void (*news)(void *arg, const struct rs_news *news);
     /* Called by it about every 20 ms: look at the processes of this host, tell what broke here. */

@@ -24,7 +24,8 @@
 #include "device/device.h"
 
 #define RS_NETWORK_VERSION 1u
-#define RS_NETWORK_SYMBOL "rs_network_plugin" /* const struct rs_network_ops *(*)(uint32_t version); NULL: another one */
+#define RS_NETWORK_SYMBOL                                                                                    \
+    "rs_network_plugin" /* const struct rs_network_ops *(*)(uint32_t version); NULL: another one */
 
 /* Most bytes of a PE's address, and of a message's head. */
 #define RS_NETWORK_ADDRESS_NBYTES 512
@@ -81,11 +82,12 @@ struct rs_network_ops {
     int (*put)(struct rs_network *network, int pe, struct rs_place dest, const void *source, size_t nbytes);
     int (*get)(struct rs_network *network, int pe, void *dest, struct rs_place source, size_t nbytes);
     /* source stays unchanged, dest unread, until quiet. */
-    int (*put_nbi)(struct rs_network *network, int pe, struct rs_place dest, const void *source, size_t nbytes);
+    int (*put_nbi)(struct rs_network *network, int pe, struct rs_place dest, const void *source,
+                   size_t nbytes);
     int (*get_nbi)(struct rs_network *network, int pe, void *dest, struct rs_place source, size_t nbytes);
     /* The data, and after them the signal. sig_op: ROCSHMEM_SIGNAL_SET or _ADD. nbi: source as in put_nbi. */
-    int (*put_signal)(struct rs_network *network, int pe, struct rs_place dest, const void *source, size_t nbytes,
-                      struct rs_place word, uint64_t value, int sig_op, bool nbi);
+    int (*put_signal)(struct rs_network *network, int pe, struct rs_place dest, const void *source,
+                      size_t nbytes, struct rs_place word, uint64_t value, int sig_op, bool nbi);
     /* width 4 or 8; old_out NULL: begun, and complete at quiet. */
     int (*amo)(struct rs_network *network, int pe, enum rs_amo_op op, struct rs_place word, size_t width,
                uint64_t value, uint64_t cond, uint64_t *old_out);
@@ -95,8 +97,9 @@ struct rs_network_ops {
     /* The same for the proxy, which never waits: begun, and done(arg, status) is called once, from any thread that makes
      * progress, when source may be reused and the data are visible at pe (put), or are here (get). dest, source: as above.
      * A put with nbytes 0 and a signal is a signal alone; word.region RS_REGIONS: no signal. */
-    int (*begin)(struct rs_network *network, int pe, bool put, struct rs_place there, void *here, size_t nbytes,
-                 struct rs_place word, uint64_t value, int sig_op, void (*done)(void *arg, int status), void *arg);
+    int (*begin)(struct rs_network *network, int pe, bool put, struct rs_place there, void *here,
+                 size_t nbytes, struct rs_place word, uint64_t value, int sig_op,
+                 void (*done)(void *arg, int status), void *arg);
 
     /* A message to the layer above there, in order with this thread's earlier ones to that PE. Copied when it returns; never
      * waits for the other side to act. */

@@ -96,7 +96,8 @@ struct rs_network_ops {
 
     /* The same for the proxy, which never waits: begun, and done(arg, status) is called once, from any thread that makes
      * progress, when source may be reused and the data are visible at pe (put), or are here (get). dest, source: as above.
-     * A put with nbytes 0 and a signal is a signal alone; word.region RS_REGIONS: no signal. */
+     * A put with nbytes 0 and a signal is a signal alone; word.region RS_REGIONS: no signal. done may be called before begin
+     * returns; it neither waits nor begins anything. A negative status: not begun, and done is not called. */
     int (*begin)(struct rs_network *network, int pe, bool put, struct rs_place there, void *here,
                  size_t nbytes, struct rs_place word, uint64_t value, int sig_op,
                  void (*done)(void *arg, int status), void *arg);

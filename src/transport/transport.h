@@ -46,6 +46,19 @@ RS_AMO_ON_(uint32_t)
 RS_AMO_ON_(uint64_t)
 #undef RS_AMO_ON_
 
+/* One transfer to or from one PE in the order of a stream. Addresses as in the slots below. */
+struct rs_transfer {
+    const struct rs_route *route;
+    bool put; /* dest, and word, are there; else source is */
+    void *dest;
+    const void *source;
+    size_t nbytes;  /* 0: a signal alone */
+    uint64_t *word; /* of a put: written or added to after the data; NULL: none */
+    uint64_t value;
+    int sig_op;
+};
+#define RS_FINISH_MOST 2 /* memory operations that end transfers */
+
 struct rs_transport_ops {
     const char *name; /* "direct", "ucx": what rocshmem-info prints */
     /* Host-issued. A put returns when source may be reused, a get when the data is here; nbi forms complete
@@ -67,10 +80,19 @@ struct rs_transport_ops {
     /* A write or add of a 64-bit word there, after what the stream did before. */
     int (*signal_on_stream)(const struct rs_route *route, void *stream, uint64_t *word, uint64_t value,
                             int sig_op);
+    /* The two in one. NULL: one after the other. */
+    int (*put_signal_on_stream)(const struct rs_route *route, void *stream, void *dest, const void *source,
+                                size_t nbytes, uint64_t *word, uint64_t value, int sig_op);
+    /* n > 0 transfers of this transport and device, without order among each other, that the stream begins and leaves
+     * behind. They are over for it when it has executed the memory operations of finish_out (room for RS_FINISH_MOST),
+     * which the caller enqueues on it later, once. NULL: each by the slots above. */
+    int (*start_on_stream)(void *stream, const struct rs_transfer *transfers, size_t n,
+                           struct rs_memop *finish_out, size_t *n_finish_out);
 };
 
 struct rs_route {                       /* how this PE reaches one peer; built in init, constant after */
     const struct rs_transport_ops *ops; /* static */
+    int pe;                             /* the peer */
     struct rs_device *device;           /* borrowed from the job */
     ptrdiff_t shift;                    /* my heap address + shift = the peer's copy; valid where mapped */
     uintptr_t data_base;                /* the program's static data here, as in struct rs_job */

@@ -6,7 +6,7 @@
 #include "api/api.h"
 #include "pgas/collective.h"
 
-RS_HOT int complete(const struct rs_job *job, bool order_only)
+RS_HOT int complete(struct rs_job *job, bool order_only)
 {
     if (order_only)
         atomic_thread_fence(memory_order_release); /* stores stay in order; x86 needs no instruction for it */

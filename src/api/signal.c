@@ -28,6 +28,7 @@ struct signalled {
     uint64_t *sig_addr;
     uint64_t signal;
     int sig_op, pe;
+    bool nbi;
 };
 
 RS_HOT int put_signal(struct rs_thread *t, void *ctx, const struct signalled *s)
@@ -42,8 +43,10 @@ RS_HOT int put_signal(struct rs_thread *t, void *ctx, const struct signalled *s)
     rs_count(&t->counters.peers[pe].puts, 1);
     rs_count(&t->counters.peers[pe].put_nbytes, s->nbytes);
     if (RS_UNLIKELY(!route->cpu)) {
+        if (route->ops->put_signal)
+            return route->ops->put_signal(route, s->dest, s->source, s->nbytes, s->sig_addr, s->signal,
+                                          s->sig_op, s->nbi);
         if (s->nbytes) RS_TRY(route->ops->put(route, s->dest, s->source, s->nbytes));
-        if (route->ops->fence) RS_TRY(route->ops->fence(route));
     } else if (s->nbytes) {
         rs_copy(rs_route_address(route, s->dest), s->source, s->nbytes);
     }
@@ -68,32 +71,32 @@ static void put_signal_shared(const char *function, uint32_t call, void *ctx, co
     put_signal_call(function, call, ctx, s);
 }
 
-#define PUT_SIGNAL(name, how, call, T, width)                                                                \
+#define PUT_SIGNAL(name, how, call, T, width, nbi)                                                           \
     void rocshmem_##name(T *dest, const T *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,       \
                          int sig_op, int pe)                                                                 \
     {                                                                                                        \
-        struct signalled s = {dest, source, rs_bytes_of(nelems, width), sig_addr, signal, sig_op, pe};       \
+        struct signalled s = {dest, source, rs_bytes_of(nelems, width), sig_addr, signal, sig_op, pe, nbi};  \
         how(__func__, call, RS_CTX_DEFAULT, &s);                                                             \
     }                                                                                                        \
     void rocshmem_ctx_##name(rocshmem_ctx_t ctx, T *dest, const T *source, size_t nelems,                    \
                              uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)                        \
     {                                                                                                        \
-        struct signalled s = {dest, source, rs_bytes_of(nelems, width), sig_addr, signal, sig_op, pe};       \
+        struct signalled s = {dest, source, rs_bytes_of(nelems, width), sig_addr, signal, sig_op, pe, nbi};  \
         how(__func__, call, ctx.ctx_opaque, &s);                                                             \
     }
-PUT_SIGNAL(putmem_signal, put_signal_call, RS_CALL_PUTMEM_SIGNAL, void, 1)
-PUT_SIGNAL(putmem_signal_nbi, put_signal_call, RS_CALL_PUTMEM_SIGNAL_NBI, void, 1)
+PUT_SIGNAL(putmem_signal, put_signal_call, RS_CALL_PUTMEM_SIGNAL, void, 1, false)
+PUT_SIGNAL(putmem_signal_nbi, put_signal_call, RS_CALL_PUTMEM_SIGNAL_NBI, void, 1, true)
 
 #define TYPED(name, T, ...)                                                                                  \
     PUT_SIGNAL(name##_put_signal, put_signal_shared, RS_CALL_TYPED(RS_CALL_PUT_SIGNAL, RS_TYPE_##name), T,   \
-               sizeof(T))                                                                                    \
+               sizeof(T), false)                                                                             \
     PUT_SIGNAL(name##_put_signal_nbi, put_signal_shared,                                                     \
-               RS_CALL_TYPED(RS_CALL_PUT_SIGNAL_NBI, RS_TYPE_##name), T, sizeof(T))
+               RS_CALL_TYPED(RS_CALL_PUT_SIGNAL_NBI, RS_TYPE_##name), T, sizeof(T), true)
 ROCSHMEM_RMA_TYPES(TYPED, )
 
 #define SIZED(N, width)                                                                                      \
-    PUT_SIGNAL(put##N##_signal, put_signal_shared, RS_CALL_PUT##N##_SIGNAL, void, width)                     \
-    PUT_SIGNAL(put##N##_signal_nbi, put_signal_shared, RS_CALL_PUT##N##_SIGNAL_NBI, void, width)
+    PUT_SIGNAL(put##N##_signal, put_signal_shared, RS_CALL_PUT##N##_SIGNAL, void, width, false)              \
+    PUT_SIGNAL(put##N##_signal_nbi, put_signal_shared, RS_CALL_PUT##N##_SIGNAL_NBI, void, width, true)
 SIZED(8, 1)
 SIZED(16, 2)
 SIZED(32, 4)

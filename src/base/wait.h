@@ -28,6 +28,9 @@ struct rs_watch {
     /* A slow tick: 0 to go on, or a negative status (worded). first: the wait's first one. waited_ns: since
      * it began. */
     int (*tick)(void *arg, uint64_t waited_ns, int first);
+    /* Between any two polls, where what is waited for may come through this process itself: a network. NULL: no
+     * need. */
+    void (*progress)(void *arg);
     void *arg;
 };
 
@@ -61,6 +64,7 @@ int rs_wait_slow(struct rs_wait *wait);
 /* Between two polls. 0, or a negative status: stop waiting. */
 static inline int rs_wait_pause(struct rs_wait *wait)
 {
+    if (wait->watch && wait->watch->progress) wait->watch->progress(wait->watch->arg);
     if (wait->polls < wait->spin_count) {
         wait->polls++;
         rs_cpu_relax();

@@ -18,7 +18,13 @@ struct active_set {
     int start, stride, size;
     uint64_t key;
     uint32_t id;
-    int awaited; /* the PE that has not come yet */
+    int awaited;                        /* the PE that has not come yet */
+    uint64_t sequence, stream_sequence; /* the most of all members' slots */
+};
+/* What a member on another host says of its slot. */
+struct place {
+    int32_t slot, reserved;
+    uint64_t sequence, stream_sequence;
 };
 
 static uint64_t key_of(int start, int stride, int size)
@@ -35,9 +41,10 @@ static uint32_t id_of(int start, int stride, int size)
     return RS_TEAM_ID_ACTIVE | 0x40000000u | (uint32_t)(mixed >> 35) | 1u; /* odd: the world's is even */
 }
 
+/* Of a PE of this host. */
 static struct rs_post *post_of(const struct rs_job *job, int pe, int slot)
 {
-    return (struct rs_post *)(void *)rs_board_post(&job->board, pe, slot);
+    return (struct rs_post *)(void *)rs_board_post(&job->board, rs_job_local(job, pe), slot);
 }
 
 /* The slot of a PE with this key, -1 when it has none yet. */
@@ -49,14 +56,53 @@ static int slot_with(const struct rs_job *job, int pe, uint64_t key)
     return -1;
 }
 
-/* Be found. Another thread of this PE may have done it already. */
+static struct rs_letter_key letter_of(const struct active_set *set, int from)
+{
+    return (struct rs_letter_key){.kind = RS_LETTER_SET, .team = set->id, .number = set->key, .from = from};
+}
+
+/* Members on other hosts can't look for the key: they are told. */
+static int tell(const struct active_set *set, const struct place *place)
+{
+    const struct rs_job *job = set->job;
+    struct rs_letter_head head = {.key = letter_of(set, job->my_pe)};
+    for (int i = 0; i < set->size; i++) {
+        int pe = set->start + i * set->stride;
+        if (rs_job_local(job, pe) < 0)
+            RS_TRY(job->net->ops->send(job->net->network, pe, &head, sizeof head, place, sizeof *place));
+    }
+    return 0;
+}
+
+/* A member's slot, and where it stopped; false: it has not come yet. */
+static bool find(struct active_set *set, int pe, int *slot_out)
+{
+    struct place place;
+    if (rs_job_local(set->job, pe) < 0) {
+        struct rs_letter_key key = letter_of(set, pe);
+        if (!rs_mail_read(&set->job->mail, &key, &place, sizeof place)) return false;
+    } else {
+        place.slot = slot_with(set->job, pe, set->key);
+        if (place.slot < 0) return false;
+        const struct rs_meeting *meeting = &post_of(set->job, pe, place.slot)->meeting;
+        place.sequence = meeting->sequence;
+        place.stream_sequence = meeting->stream_sequence;
+    }
+    *slot_out = place.slot;
+    if (place.sequence > set->sequence) set->sequence = place.sequence;
+    if (place.stream_sequence > set->stream_sequence) set->stream_sequence = place.stream_sequence;
+    return true;
+}
+
+/* Be found. Another thread of this PE may have done it already. LIMIT: no slot is free. */
 static int publish(const struct active_set *set)
 {
     struct rs_job *job = set->job;
     struct rs_slot state = {0};
     pthread_mutex_lock(&job->teams.lock);
     int slot = slot_with(job, job->my_pe, set->key);
-    if (slot < 0) {
+    bool mine = slot < 0;
+    if (mine) {
         slot = rs_team_slot_take_locked(&job->teams, &state);
         if (slot >= 0) {
             struct rs_meeting *meeting = &post_of(job, job->my_pe, slot)->meeting;
@@ -66,7 +112,9 @@ static int publish(const struct active_set *set)
         }
     }
     pthread_mutex_unlock(&job->teams.lock);
-    return slot;
+    if (slot < 0) return RS_E_LIMIT;
+    struct place place = {slot, 0, state.sequence, state.stream_sequence};
+    return mine ? tell(set, &place) : 0;
 }
 
 static void describe(const void *arg, char *out, size_t nbytes)
@@ -85,26 +133,18 @@ static int meet(struct active_set *set, int *members, int *slots)
     rs_wait_begin(&wait, &set->job->watch);
     for (int i = 0; i < set->size && rc == 0; i++) {
         members[i] = set->awaited = set->start + i * set->stride;
-        while (rc == 0 && (slots[i] = slot_with(set->job, members[i], set->key)) < 0)
-            rc = rs_wait_pause(&wait);
+        while (rc == 0 && !find(set, members[i], &slots[i])) rc = rs_wait_pause(&wait);
     }
     rs_self->describe = NULL;
     return rc;
 }
 
 /* Into the table, unless another thread was faster. */
-static int add(const struct active_set *set, struct rs_team *team, const int *slots,
-               struct rs_team **team_out)
+static int add(const struct active_set *set, struct rs_team *team, struct rs_team **team_out)
 {
     struct rs_job *job = set->job;
-    for (int i = 0; i < set->size; i++) {
-        const struct rs_meeting *meeting = &post_of(job, team->pes[i], slots[i])->meeting;
-        if (meeting->sequence > team->sequence) team->sequence = meeting->sequence;
-        if (meeting->stream_sequence > team->stream_sequence)
-            team->stream_sequence = meeting->stream_sequence;
-    }
-    team->base = team->sequence;
-    team->stream_base = team->stream_sequence;
+    team->base = team->sequence = set->sequence;
+    team->stream_base = team->stream_sequence = set->stream_sequence;
     pthread_mutex_lock(&job->teams.lock);
     struct rs_team *there = rs_team_find_locked(&job->teams, set->id);
     bool same = there && there->n_pes == set->size && there->pes[0] == set->start &&
@@ -125,7 +165,8 @@ static int add(const struct active_set *set, struct rs_team *team, const int *sl
 static int build(struct active_set *set, struct rs_team **team_out)
 {
     struct rs_job *job = set->job;
-    if (publish(set) < 0) {
+    int rc = publish(set);
+    if (rc == RS_E_LIMIT) {
         char text[256];
         snprintf(
             text, sizeof text,
@@ -136,13 +177,14 @@ static int build(struct active_set *set, struct rs_team **team_out)
                        text); /* the members wait for it */
         return rs_board_broken(&job->board);
     }
+    if (rc < 0) return rc;
     int *members = malloc((size_t)set->size * sizeof *members),
         *slots = malloc((size_t)set->size * sizeof *slots);
     struct rs_team *team;
-    int rc = members && slots ? meet(set, members, slots)
-                              : rs_fail(RS_E_NOMEM, "no memory for an active set of %d PEs", set->size);
+    rc = members && slots ? meet(set, members, slots)
+                          : rs_fail(RS_E_NOMEM, "no memory for an active set of %d PEs", set->size);
     if (rc == 0) rc = rs_team_make(job, set->id, members, slots, set->size, &team);
-    if (rc == 0) rc = add(set, team, slots, team_out);
+    if (rc == 0) rc = add(set, team, team_out);
     free(members);
     free(slots);
     return rc;
@@ -164,8 +206,13 @@ int rs_active_set(struct rs_job *job, int start, int stride, int size, struct rs
         *team_out = job->world; /* never destroyed: not counted */
         return 0;
     }
-    struct active_set set = {
-        job, start, stride, size, key_of(start, stride, size), id_of(start, stride, size), start};
+    struct active_set set = {.job = job,
+                             .start = start,
+                             .stride = stride,
+                             .size = size,
+                             .key = key_of(start, stride, size),
+                             .id = id_of(start, stride, size),
+                             .awaited = start};
     pthread_mutex_lock(&job->teams.lock);
     struct rs_team *team = rs_team_find_locked(&job->teams, set.id);
     bool same =

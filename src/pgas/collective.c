@@ -45,7 +45,7 @@ int rs_collective_exchange(struct rs_team *team, const struct rs_signature *sign
 static int broadcast_inline(struct rs_step *step, void *dest, const void *source, size_t nbytes, int root)
 {
     struct rs_team *team = step->team;
-    bool sync = ++team->unsynced >= RS_RING - 2;
+    bool sync = ++team->unsynced >= RS_RING - 2 || team->span;
     if (team->my_pe == root) {
         RS_TRY(rs_step_post_from(step, source, nbytes));
         if (dest != source) RS_TRY(rs_step_copy(step, dest, source, nbytes));
@@ -66,7 +66,7 @@ static int broadcast_pull(struct rs_step *step, void *dest, const void *source, 
         if (dest != source) RS_TRY(rs_step_copy(step, dest, source, nbytes));
     } else {
         RS_TRY(rs_step_await(step, root));
-        RS_TRY(rs_step_copy(step, dest, rs_step_address(step, root, source), nbytes));
+        RS_TRY(rs_step_pull(step, root, dest, source, nbytes));
     }
     return rs_step_next(step);
 }
@@ -90,9 +90,9 @@ static int pull_all(struct rs_step *step, void *dest, const void *source, size_t
     rs_step_post(step, NULL, 0);
     for (int k = 0; k < team->n_pes; k++) {
         int i = (team->my_pe + k) % team->n_pes; /* not all from the same one at a time */
-        if (i != team->my_pe) RS_TRY(rs_step_await(step, i));
-        RS_TRY(rs_step_copy(step, (char *)dest + (size_t)i * nbytes,
-                            rs_step_address(step, i, source) + offset, nbytes));
+        if (i != team->my_pe || team->span) RS_TRY(rs_step_await(step, i));
+        RS_TRY(
+            rs_step_pull(step, i, (char *)dest + (size_t)i * nbytes, (const char *)source + offset, nbytes));
     }
     team->unsynced = 0;
     return rs_step_next(step);
@@ -137,6 +137,8 @@ int rs_collective_fcollect(struct rs_team *team, const struct rs_signature *sign
 
 /* ---- alltoalls ---- */
 
+#define STRIDED_NBYTES ((size_t)1 << 20) /* pulled at one time */
+
 static void copy_strided_by_cpu(unsigned char *to, size_t to_step, const unsigned char *from,
                                 size_t from_step, size_t n, size_t width)
 {
@@ -176,11 +178,34 @@ static int alltoalls_inline(struct rs_step *step, const struct rs_strided *s)
     const struct rs_team *team = step->team;
     size_t width = s->width, block = s->n * width, n = (size_t)team->n_pes;
     RS_TRY(copy_strided(step, rs_step_my_payload(step), width, s->source, s->source_step, s->n * n, width));
-    rs_step_post(step, NULL, 0);
+    rs_step_post_mine(step, block * n);
     RS_TRY(rs_step_await_all(step));
     for (size_t i = 0; i < n; i++)
         RS_TRY(copy_strided(step, (unsigned char *)s->dest + i * s->n * s->dest_step, s->dest_step,
                             rs_step_payload(step, (int)i) + (size_t)team->my_pe * block, width, s->n, width));
+    return 0;
+}
+
+/* Elements of another host's member: all that lies between the first and the last, then every so many of it. */
+static int pull_strided(const struct rs_step *step, int i, unsigned char *to, const unsigned char *from,
+                        const struct rs_strided *s)
+{
+    const struct rs_route *route = rs_step_route(step, i);
+    if (route->mapped)
+        return copy_strided(step, to, s->dest_step, rs_route_address(route, from), s->source_step, s->n,
+                            s->width);
+    for (size_t done = 0, most = STRIDED_NBYTES / s->source_step + 1; done < s->n;) {
+        size_t n = s->n - done < most ? s->n - done : most, nbytes = (n - 1) * s->source_step + s->width;
+        unsigned char *room = malloc(nbytes);
+        if (!room) return rs_fail(RS_E_NOMEM, "no memory for %zu bytes of PE %d", nbytes, route->pe);
+        int rc = route->ops->get(route, room, from + done * s->source_step, nbytes);
+        if (rc == 0)
+            rc =
+                copy_strided(step, to + done * s->dest_step, s->dest_step, room, s->source_step, n, s->width);
+        free(room);
+        if (rc < 0) return rc;
+        done += n;
+    }
     return 0;
 }
 
@@ -190,10 +215,10 @@ static int alltoalls_pull(struct rs_step *step, const struct rs_strided *s)
     rs_step_post(step, NULL, 0);
     for (int k = 0; k < team->n_pes; k++) {
         int i = (team->my_pe + k) % team->n_pes;
-        if (i != team->my_pe) RS_TRY(rs_step_await(step, i));
-        RS_TRY(copy_strided(step, (unsigned char *)s->dest + (size_t)i * s->n * s->dest_step, s->dest_step,
-                            rs_step_address(step, i, s->source) + (size_t)team->my_pe * s->n * s->source_step,
-                            s->source_step, s->n, s->width));
+        if (i != team->my_pe || team->span) RS_TRY(rs_step_await(step, i));
+        RS_TRY(pull_strided(step, i, (unsigned char *)s->dest + (size_t)i * s->n * s->dest_step,
+                            (const unsigned char *)s->source + (size_t)team->my_pe * s->n * s->source_step,
+                            s));
     }
     team->unsynced = 0;
     return rs_step_next(step);
@@ -270,7 +295,7 @@ static int collect_body(struct rs_step *step, const struct rs_collect *c)
     memcpy(payload, &mine, sizeof mine);
     if (mine.nbytes > 0 && mine.nbytes <= COLLECT_INLINE_NBYTES)
         RS_TRY(rs_step_copy(step, payload + sizeof mine, c->source, mine.nbytes));
-    rs_step_post(step, NULL, 0);
+    rs_step_post_mine(step, sizeof mine + (mine.nbytes <= COLLECT_INLINE_NBYTES ? mine.nbytes : 0));
     RS_TRY(rs_step_await_all(step));
     uint64_t most = 0;
     RS_TRY(judge(step, &most));
@@ -282,7 +307,7 @@ static int collect_body(struct rs_step *step, const struct rs_collect *c)
         uint64_t nbytes = nbytes_of(step, i, &unfit);
         if (i == 0) at = c->dest;
         if (nbytes > COLLECT_INLINE_NBYTES)
-            RS_TRY(rs_step_copy(step, at, rs_step_address(step, i, c->source), nbytes));
+            RS_TRY(rs_step_pull(step, i, at, c->source, nbytes));
         else if (nbytes > 0)
             RS_TRY(rs_step_copy(step, at, rs_step_payload(step, i) + sizeof(struct offer), nbytes));
         at += nbytes;
@@ -307,6 +332,7 @@ void rs_collective_leave(struct rs_team *team)
 bool rs_collective_all_left(const struct rs_team *team, uint64_t sequence)
 {
     for (int i = 0; i < team->n_pes; i++) {
+        if (!team->posts[i]) continue; /* it polls no line of ours */
         const struct rs_line *line = &team->posts[i]->lines[sequence % RS_RING];
         if (atomic_load_explicit(&line->sequence, memory_order_acquire) < sequence) return false;
     }

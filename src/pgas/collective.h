@@ -46,6 +46,8 @@ struct rs_meeting {
 };
 struct rs_post {
     struct rs_line lines[RS_RING];
+    /* Payload bytes of each line, for members that hand them on to other hosts; written and read as the payload is. */
+    unsigned char line_nbytes[RS_RING];
     struct rs_called called[RS_RING];
     struct rs_called stream_called[RS_STREAM_RING];
     struct rs_meeting meeting;

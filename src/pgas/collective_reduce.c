@@ -13,19 +13,23 @@
 #define STAGED_NBYTES ((size_t)1 << 20) /* the same where members' memory has to be copied for the CPU */
 
 /* out[0, n): element at + k of every member's source, combined. room: for n elements, where the CPU can't
- * reach the members' memory; else NULL. */
+ * reach some members' memory; else NULL. */
 static int combine_members(const struct rs_team *team, void *out, void *room, const void *source, size_t at,
                            size_t n, enum rs_type type, int op)
 {
     struct rs_job *job = team->job;
     size_t offset = at * rs_type_nbytes(type), nbytes = n * rs_type_nbytes(type);
     for (int i = 0; i < team->n_pes; i++) {
-        const unsigned char *in = rs_route_address(&job->routes[team->pes[i]], source);
+        const struct rs_route *route = &job->routes[team->pes[i]];
+        const unsigned char *in = (const unsigned char *)source + offset;
         void *to = i == 0 ? out : room;
-        in += offset;
-        if (room) RS_TRY(rs_device_move(&job->device, to, in, nbytes));
-        if (i == 0 && !room) memcpy(out, in, nbytes);
-        if (i > 0) rs_reduce_combine(type, op, out, room ? room : in, n);
+        if (!route->mapped)
+            RS_TRY(route->ops->get(route, to, in, nbytes));
+        else if (room)
+            RS_TRY(rs_device_move(&job->device, to, rs_route_address(route, in), nbytes));
+        else if (i == 0)
+            memcpy(out, rs_route_address(route, in), nbytes);
+        if (i > 0) rs_reduce_combine(type, op, out, room ? room : rs_route_address(route, in), n);
     }
     return 0;
 }
@@ -40,11 +44,14 @@ static int reduce_pieces(const struct rs_team *team, void *dest, const void *sou
         n = end - at < most ? end - at : most;
         RS_TRY(combine_members(team, sum, room, source, at, n, type, op));
         for (int i = 0; i < team->n_pes; i++) {
-            unsigned char *out = rs_route_address(&job->routes[team->pes[i]], dest);
-            if (!room)
-                memcpy(out + at * width, sum, n * width);
+            const struct rs_route *route = &job->routes[team->pes[i]];
+            unsigned char *out = (unsigned char *)dest + at * width;
+            if (!route->mapped)
+                RS_TRY(route->ops->put(route, out, sum, n * width));
+            else if (!room)
+                memcpy(rs_route_address(route, out), sum, n * width);
             else
-                RS_TRY(rs_device_move(&job->device, out + at * width, sum, n * width));
+                RS_TRY(rs_device_move(&job->device, rs_route_address(route, out), sum, n * width));
         }
     }
     return 0;
@@ -54,7 +61,7 @@ int rs_reduce_members(const struct rs_team *team, void *dest, const void *source
                       enum rs_type type, int op)
 {
     _Alignas(64) unsigned char sum[PIECE_NBYTES];
-    if (RS_LIKELY(team->job->device.ops->cpu_reaches_heap))
+    if (RS_LIKELY(team->job->device.ops->cpu_reaches_heap && !team->span))
         return reduce_pieces(team, dest, source, begin, end, type, op, sum, NULL, sizeof sum);
     unsigned char *rooms = malloc(2 * STAGED_NBYTES);
     if (!rooms) return rs_fail(RS_E_NOMEM, "no memory for a reduction of %zu elements", end - begin);
@@ -131,7 +138,7 @@ static int scatter_pull(struct rs_step *step, void *dest, const void *source, si
     size_t width = rs_type_nbytes(type), first = (size_t)team->my_pe * n;
     unsigned char together = dest == source && team->my_pe > 0;
     _Alignas(64) unsigned char sum[PIECE_NBYTES], in[PIECE_NBYTES];
-    void *room = team->job->device.ops->cpu_reaches_heap ? NULL : in;
+    void *room = team->job->device.ops->cpu_reaches_heap && !team->span ? NULL : in;
     rs_step_post(step, &together, 1);
     RS_TRY(rs_step_await_all(step));
     for (int i = 0; i < team->n_pes; i++) together |= *rs_step_payload(step, i);

@@ -142,8 +142,9 @@ int rs_deadlock_look(struct rs_job *job, struct rs_thread *thread, uint64_t wait
     if (thread->drains) (void)rs_stream_awaits(job, thread->drains, &thread->awaits, &thread->awaits_step);
     note_awaits(mine, thread->awaits, thread->awaits_step);
     if (thread->drains || waited_ns < PATIENCE_NS) return 0;
-    int peer = (int)(uint32_t)thread->awaits - 1;
-    const struct rs_note *theirs = only_note(&job->board, peer); /* one host: a PE's number is its place */
+    int peer = (int)(uint32_t)thread->awaits - 1, local = peer < 0 ? -1 : rs_job_local(job, peer);
+    if (local < 0) return 0; /* nobody is awaited, or one of another host: span.c asks it */
+    const struct rs_note *theirs = only_note(&job->board, local);
     if (!theirs || only_note(&job->board, job->my_local) != mine) return 0;
     uint64_t awaits = atomic_load_explicit(&theirs->awaits, memory_order_acquire);
     uint64_t step = atomic_load_explicit(&theirs->awaits_step, memory_order_relaxed);
@@ -155,7 +156,7 @@ int rs_deadlock_look(struct rs_job *job, struct rs_thread *thread, uint64_t wait
     /* Q may have posted s since this thread polled; if so, it did before it wrote what it awaits now. */
     if (has_come(job, thread->awaits, peer, thread->awaits_step)) return 0;
     if (has_come(job, awaits, job->my_pe, step)) return 0;
-    if (has_other_threads(getpid()) || has_other_threads(job->board.vitals[peer].pid)) return 0;
+    if (has_other_threads(getpid()) || has_other_threads(job->board.vitals[local].pid)) return 0;
     if (atomic_load_explicit(&theirs->awaits, memory_order_relaxed) != awaits) return 0; /* interrupted */
     return report(job, thread, peer, awaits, step);
 }

@@ -71,9 +71,9 @@ static int take(const struct rs_handover *handover, int from, int fd)
 
 static int hand_over(struct rs_job *job, const struct news *all, int listener, int fd)
 {
-    uint64_t *nonces = malloc((size_t)job->n_pes * sizeof *nonces);
-    if (!nonces) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' windows", job->n_pes);
-    for (int pe = 0; pe < job->n_pes; pe++) nonces[pe] = all[pe].nonce;
+    uint64_t *nonces = malloc((size_t)job->n_local * sizeof *nonces);
+    if (!nonces) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' windows", job->n_local);
+    for (int local = 0; local < job->n_local; local++) nonces[local] = all[job->hosts.near[local]].nonce;
     struct rs_handover handover = {
         job, listener, fd, nonces, rs_os_now_ns() + DEADLINE_NS, take, NULL,
     };
@@ -104,15 +104,15 @@ static int grow(struct rs_job *job, const struct rs_signature *signature, size_t
         }
         *rs_error_slot() = why;
     }
-    if (rc == 0 && job->n_pes > 1) {
+    if (rc == 0 && job->n_local > 1) {
         listener = rs_windows_listen(&mine.nonce);
         if (listener < 0) rc = listener;
     }
     int told = tell(job, signature, &mine, rc, all);
     rc = told < 0 ? told : first_failure(job, all, nbytes, asked);
     *agreed_out = told == 0;
-    if (rc == 0 && job->n_pes > 1) {
-        rc = hand_over(job, all, listener, fd);
+    if (rc == 0 && job->n_pes > 1) { /* of other hosts the windows are not opened, but how it went is told */
+        if (job->n_local > 1) rc = hand_over(job, all, listener, fd);
         told = tell(job, signature, &mine, rc, all);
         rc = told < 0 ? told : first_failure(job, all, nbytes, asked);
         *agreed_out = told == 0;

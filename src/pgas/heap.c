@@ -36,7 +36,7 @@ void rs_window_unref(struct rs_window *window)
 }
 
 int rs_heap_init(struct rs_heap *heap, struct rs_window *window, size_t nbytes, uint64_t *logs, int n_pes,
-                 int my_pe)
+                 int my_pe, const struct rs_hosts *hosts)
 {
     static _Atomic uint64_t next_id = 1;
     memset(heap, 0, sizeof *heap);
@@ -47,6 +47,7 @@ int rs_heap_init(struct rs_heap *heap, struct rs_window *window, size_t nbytes, 
     heap->align = window->windows.align;
     heap->nbytes = nbytes;
     heap->logs = logs;
+    heap->hosts = hosts;
     heap->n_pes = n_pes;
     heap->my_pe = my_pe;
     heap->id = atomic_fetch_add(&next_id, 1);
@@ -194,12 +195,23 @@ int rs_heap_free(struct rs_heap *heap, const void *ptr, uint64_t *offset_out)
     return 0;
 }
 
+/* Of a PE of this host. */
+static uint64_t *log_of(const struct rs_heap *heap, int pe)
+{
+    return heap->logs + (size_t)(heap->hosts ? heap->hosts->where[pe].local : pe) * RS_DROP_LOG;
+}
+
+uint64_t rs_heap_my_drop(const struct rs_heap *heap, uint64_t k)
+{
+    return log_of(heap, heap->my_pe)[(heap->seen[heap->my_pe] + k) % RS_DROP_LOG];
+}
+
 struct rs_drops rs_heap_announce(struct rs_heap *heap)
 {
     struct rs_drops mine = {0, 0, 0};
     if (!heap->logs) return mine;
     pthread_mutex_lock(&heap->lock);
-    uint64_t *log = heap->logs + (size_t)heap->my_pe * RS_DROP_LOG;
+    uint64_t *log = log_of(heap, heap->my_pe);
     size_t moved = 0;
     if (heap->n_pending == 1) { /* it travels in the announcement: nobody looks it up in the log */
         mine.last = heap->pending[moved++];
@@ -251,17 +263,18 @@ void rs_heap_unalloc(struct rs_heap *heap, const void *ptr)
     pthread_mutex_unlock(&heap->lock);
 }
 
-int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all)
+int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all, uint64_t *const *far)
 {
     if (!heap->logs) return 0;
     int rc = 0, n_released = 0;
     size_t one = SIZE_MAX;
     pthread_mutex_lock(&heap->lock);
     for (int pe = 0; pe < heap->n_pes; pe++) {
-        const uint64_t *log = heap->logs + (size_t)pe * RS_DROP_LOG;
         bool single = all[pe].count - heap->seen[pe] == 1;
-        for (; heap->seen[pe] < all[pe].count; heap->seen[pe]++) {
-            uint64_t offset = single ? all[pe].last : log[heap->seen[pe] % RS_DROP_LOG];
+        for (uint64_t k = 0; heap->seen[pe] < all[pe].count; heap->seen[pe]++, k++) {
+            uint64_t offset = single           ? all[pe].last
+                              : far && far[pe] ? far[pe][k]
+                                               : log_of(heap, pe)[heap->seen[pe] % RS_DROP_LOG];
             struct rs_allocation *a = at_locked(heap, offset);
             if (RS_NEVER(!a)) {
                 rc = rs_fail(RS_E_BUG, "PE %d dropped a block that is not allocated here", pe);

@@ -20,6 +20,7 @@
 
 #include "device/device.h"
 #include "pgas/blocks.h"
+#include "pgas/hosts.h"
 
 #define RS_HEAP_ALIGN 256                 /* DLPack asks for it */
 #define RS_WINDOW_ALIGN ((size_t)1 << 30) /* of every window's start, so of any block that asks for it */
@@ -56,7 +57,8 @@ struct rs_heap {
     uint64_t id;                 /* of this heap among those of the process: holds outlive heaps */
 
     /* Drops. The log is a ring on the board (RS_DROP_LOG offsets a PE). */
-    uint64_t *logs; /* all local PEs' logs, n_pes of them; NULL in unit tests of a lone heap */
+    uint64_t *logs;               /* of this host's PEs; NULL in unit tests of a lone heap */
+    const struct rs_hosts *hosts; /* borrowed; NULL: one host */
     int n_pes, my_pe;
     uint64_t published; /* entries in my log so far */
     uint64_t safe;      /* of these, consumed by all PEs for sure */
@@ -66,9 +68,9 @@ struct rs_heap {
     size_t n_pending, pending_capacity;
 };
 
-/* Takes the reference on window over, also when it fails. logs may be NULL (a lone heap). */
+/* Takes the reference on window over, also when it fails. logs may be NULL (a lone heap), hosts too (one host). */
 int rs_heap_init(struct rs_heap *heap, struct rs_window *window, size_t nbytes, uint64_t *logs, int n_pes,
-                 int my_pe);
+                 int my_pe, const struct rs_hosts *hosts);
 /* Bytes of a heap in its window: the flags follow at this offset. */
 static inline size_t rs_heap_room(size_t nbytes)
 {
@@ -109,7 +111,15 @@ struct rs_drops {
     uint64_t asked; /* bytes that this PE is about to allocate, 0: none; rs_job_settle's */
 };
 struct rs_drops rs_heap_announce(struct rs_heap *heap);
-int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all);
+/* far: NULL, or by PE the offsets that it has added to its log where this PE can't read it; NULL: it can. */
+int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all, uint64_t *const *far);
+/* How many entries a PE has added to its log since the last collect. */
+static inline uint64_t rs_heap_new_drops(const struct rs_heap *heap, int pe, const struct rs_drops *all)
+{
+    return all[pe].count - heap->seen[pe];
+}
+/* The k-th of those that this PE has added. */
+uint64_t rs_heap_my_drop(const struct rs_heap *heap, uint64_t k);
 
 /* The live allocation around p: base, size as asked. False when there is none (or it is freed). */
 bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size_t *nbytes_out,

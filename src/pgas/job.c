@@ -23,10 +23,11 @@
 #include "observe/dump.h"
 #include "pgas/collective.h"
 #include "pgas/deadlock.h"
+#include "pgas/network.h"
 #include "pgas/signals.h"
 #include "pgas/windows.h"
 
-#define LAYOUT_VERSION 4u /* of the board and the windows: PEs must run the same library */
+#define LAYOUT_VERSION 5u /* of the board and the windows: PEs must run the same library */
 
 _Static_assert(RS_ROOM_NBYTES == RS_DEVICE_SHARED_NBYTES, "the board has what a device wants");
 
@@ -39,6 +40,7 @@ struct hello {
     uint32_t layout_version, max_teams;
     uint64_t cpus[16]; /* that this PE may run on, as a set */
     struct rs_device_offer device;
+    char host_name[RS_HOST_NAME]; /* for messages */
 };
 /* And last. */
 struct outcome {
@@ -110,7 +112,7 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
 
 static uint64_t host_of(const struct rs_config *config)
 {
-    const char *name = config->bootstrap_hostid;
+    const char *name = config->node_id[0] ? config->node_id : config->bootstrap_hostid;
     if (!name[0]) return rs_os_host_id();
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (; *name; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
@@ -120,6 +122,10 @@ static uint64_t host_of(const struct rs_config *config)
 /* What the hellos say, checked alike on every PE. */
 static int agree(struct rs_job *job, const struct hello *hellos)
 {
+    RS_TRY(rs_hosts_find(&job->hosts, &hellos->host, sizeof *hellos, job->n_pes, job->my_pe));
+    RS_TRY(rs_hosts_name(&job->hosts, hellos->host_name, sizeof *hellos));
+    job->my_local = job->hosts.where[job->my_pe].local;
+    job->n_local = job->hosts.n_near;
     const struct hello *zero = &hellos[0];
     uint64_t cpus[16] = {0};
     for (int pe = 0; pe < job->n_pes; pe++) {
@@ -128,10 +134,11 @@ static int agree(struct rs_job *job, const struct hello *hellos)
             return rs_fail_pe(RS_E_BOOTSTRAP, pe,
                               "PE %d runs another version of librocshmem (layout %u, here %u); use one", pe,
                               h->layout_version, LAYOUT_VERSION);
-        if (h->host != zero->host)
+        if (h->host != zero->host && strcasecmp(job->config.transport, "direct") == 0)
             return rs_fail_pe(
-                RS_E_UNSUPPORTED, pe,
-                "PE %d is on another host than PE 0 (or in another container): this version runs on one host",
+                RS_E_CONFIG, pe,
+                "ROCSHMEM_TRANSPORT is direct, but PE %d is on another host than PE 0 (or in another "
+                "container); use auto",
                 pe);
         if (h->heap_nbytes != zero->heap_nbytes)
             return rs_fail_pe(RS_E_CONFIG, pe,
@@ -145,12 +152,11 @@ static int agree(struct rs_job *job, const struct hello *hellos)
                 "their static variables can't be symmetric; start the same executable on every PE",
                 pe);
         if (h->max_teams > job->config.max_teams) job->config.max_teams = h->max_teams;
-        for (int i = 0; i < 16; i++) cpus[i] |= h->cpus[i];
+        if (rs_job_local(job, pe) >= 0)
+            for (int i = 0; i < 16; i++) cpus[i] |= h->cpus[i];
     }
-    int n_cpus = 0; /* of all PEs together: each may be bound to a share */
+    int n_cpus = 0; /* of this host's PEs together: each may be bound to a share */
     for (int i = 0; i < 16; i++) n_cpus += __builtin_popcountll(cpus[i]);
-    job->my_local = job->my_pe;
-    job->n_local = job->n_pes;
     job->watch.spin_count = job->n_local > n_cpus && n_cpus > 0 ? 0 : (uint32_t)job->config.spin_count;
     return 0;
 }
@@ -231,42 +237,54 @@ static int hand_out(struct rs_job *job, int listener, const int fds[FDS_MOST],
     return 0;
 }
 
-static int fetch(const char *name, int fds[FDS_MOST], int n, uint64_t deadline_ns)
+/* From the first PE of this host. PE 0 listened before it told its name; others learn only then that they are the
+ * first of theirs. */
+static int fetch(const char *name, int from, int fds[FDS_MOST], int n, const struct rs_bootstrap *bootstrap)
 {
     int socket;
     while ((socket = rs_os_unix_connect(name)) < 0) {
-        if (errno == ECONNREFUSED) /* it listened before it told its name */
+        struct pollfd news = {.fd = bootstrap->socket, .events = POLLIN};
+        if (errno == ECONNREFUSED && from == 0)
             return rs_fail_pe(
                 RS_E_BOOTSTRAP, 0,
                 "PE 0 does not hand out the shared memory: it ended, or is in another network namespace");
-        if (errno != EAGAIN || rs_os_now_ns() > deadline_ns)
-            return rs_fail_context("the first PE of the host does not hand out its shared memory");
+        if ((errno != EAGAIN && errno != ECONNREFUSED) || rs_os_now_ns() > bootstrap->deadline_ns)
+            return rs_fail_context("PE %d, the first of the host, does not hand out its shared memory", from);
+        if (poll(&news, 1, 0) > 0) return 0; /* somebody is gone: the exchange that follows says who */
         rs_wait_sleep_ns(50000);
     }
     int rc = rs_os_peer_is_us(socket)
                  ? rs_os_recv_fds(socket, fds, n)
                  : rs_fail(RS_E_BOOTSTRAP, "another user's process hands out shared memory");
     close(socket);
-    return rc == RS_E_PEER ? rs_fail_pe(RS_E_BOOTSTRAP, 0, "PE 0 ended before it handed out its memory") : rc;
+    return rc == RS_E_PEER
+               ? rs_fail_pe(RS_E_BOOTSTRAP, from, "PE %d ended before it handed out its memory", from)
+               : rc;
 }
 
 static int build_routes(struct rs_job *job)
 {
     const uintptr_t *base = job->heap.window->windows.base;
+    const struct rs_transport_ops *direct =
+        job->device.ops->transfer_nbi ? &rs_transport_direct_nbi : &rs_transport_direct;
     job->routes = calloc((size_t)job->n_pes, sizeof *job->routes);
     if (!job->routes) return rs_fail(RS_E_NOMEM, "no memory for %d routes", job->n_pes);
-    for (int pe = 0; pe < job->n_pes; pe++)
-        job->routes[pe] = (struct rs_route){.ops = job->device.ops->transfer_nbi ? &rs_transport_direct_nbi
-                                                                                 : &rs_transport_direct,
-                                            .device = &job->device,
-                                            .shift = (ptrdiff_t)(base[pe] - base[job->my_local]),
-                                            .data_base = job->data.base,
-                                            .data_nbytes = job->data.nbytes,
-                                            .data_shift = rs_static_data_shift(&job->data, pe, job->my_local),
-                                            .mapped = true,
-                                            .cpu = job->device.ops->cpu_reaches_heap};
-    for (int pe = 0; pe < job->n_pes; pe++)
-        job->can_be_outstanding |= job->routes[pe].ops->quiet || job->routes[pe].ops->fence;
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        struct rs_route *route = &job->routes[pe];
+        int local = rs_job_local(job, pe);
+        *route = (struct rs_route){.ops = local < 0 ? &rs_transport_net : direct,
+                                   .pe = pe,
+                                   .device = &job->device,
+                                   .data_base = job->data.base,
+                                   .data_nbytes = job->data.nbytes,
+                                   .mapped = local >= 0,
+                                   .cpu = local >= 0 && job->device.ops->cpu_reaches_heap,
+                                   .link = local < 0 ? job->net : NULL};
+        if (local < 0) continue;
+        route->shift = (ptrdiff_t)(base[local] - base[job->my_local]);
+        route->data_shift = rs_static_data_shift(&job->data, local, job->my_local);
+    }
+    job->can_be_outstanding = direct->quiet || job->net;
     return 0;
 }
 
@@ -281,8 +299,8 @@ static int build(struct rs_job *job, const int fds[FDS_MOST], struct rs_windows 
         RS_TRY(job->device.ops->windows_map(&job->device, fds[FD_WINDOWS], windows));
     RS_TRY(rs_window_create(&window, job->device.ops, windows));
     *windows = (struct rs_windows){0};
-    RS_TRY(
-        rs_heap_init(&job->heap, window, job->config.heap_nbytes, job->board.drops, job->n_pes, job->my_pe));
+    RS_TRY(rs_heap_init(&job->heap, window, job->config.heap_nbytes, job->board.drops, job->n_pes, job->my_pe,
+                        &job->hosts));
     RS_TRY(job->device.ops->words_alloc(&job->device, rs_stream_complete_nbytes((int)job->config.max_teams),
                                         &words));
     job->stream_complete = words;
@@ -290,6 +308,7 @@ static int build(struct rs_job *job, const int fds[FDS_MOST], struct rs_windows 
             ->window_make) /* before anybody writes them: no PE leaves init before all have come here */
         RS_TRY(rs_device_fill(&job->device, (void *)job->heap.flags, 0, flags_nbytes(job)));
     if (job->data.nbytes) RS_TRY(rs_static_data_share(&job->data, fds[FD_DATA], job->n_local, job->my_local));
+    if (job->net) RS_TRY(rs_network_expose(job));
     RS_TRY(build_routes(job));
     if (job->device.ops->serve)
         RS_TRY(job->device.ops->serve(&job->device, &job->heap.window->windows, job->board.room));
@@ -300,7 +319,8 @@ static int build(struct rs_job *job, const int fds[FDS_MOST], struct rs_windows 
     if (!all) return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", job->n_pes);
     for (int pe = 0; pe < job->n_pes; pe++) all[pe] = pe;
     int rc = rs_team_create_fixed(job, RS_TEAM_ID_WORLD, all, job->n_pes, 0, &job->world);
-    if (rc == 0) rc = rs_team_create_fixed(job, RS_TEAM_ID_SHARED, all, job->n_pes, 1, &job->shared);
+    if (rc == 0)
+        rc = rs_team_create_fixed(job, RS_TEAM_ID_SHARED, job->hosts.near, job->n_local, 1, &job->shared);
     free(all);
     if (rc == 0) rs_board_arrive(&job->board, job->my_pe);
     return rc;
@@ -327,26 +347,34 @@ static void log_phase(const char *what, uint64_t *since_ns)
     *since_ns = now;
 }
 
-/* Everything that may fail on one PE alone. */
-static int build_alone(struct rs_job *job, int listener, uint64_t first_nonce, struct rs_bootstrap *bootstrap)
+/* Everything that may fail on one PE alone. listener: of a host's first PE, -1 for it to be made. */
+static int build_alone(struct rs_job *job, int listener, const struct hello *hellos,
+                       struct rs_bootstrap *bootstrap)
 {
-    int fds[FDS_MOST] = {-1, -1, -1};
+    int fds[FDS_MOST] = {-1, -1, -1}, first = job->hosts.near[0], own = -1;
     char name[48];
     struct rs_windows windows;
     RS_TRY(plan_windows(job, &windows));
-    name_of(name, first_nonce);
+    name_of(name, hellos[first].nonce);
     uint64_t since_ns = rs_os_now_ns();
-    int rc = open_device(job);
+    int rc = 0;
+    if (job->my_local == 0 && job->n_local > 1 && listener < 0) {
+        listener = own = rs_os_unix_listen(name);
+        if (listener < 0) rc = listener;
+    }
+    if (rc == 0) rc = open_device(job);
     log_phase("open the device", &since_ns);
     if (rc == 0 && job->my_local == 0) {
         rc = make_shared(job, windows.stride, fds);
         if (rc == 0 && job->n_local > 1) rc = hand_out(job, listener, fds, bootstrap);
     } else if (rc == 0) {
-        rc = fetch(name, fds, n_fds(job), bootstrap->deadline_ns);
+        rc = fetch(name, first, fds, n_fds(job), bootstrap);
     }
+    if (own >= 0) close(own);
     log_phase("share the board", &since_ns);
     if (job->device.ops->window_make) rc = rs_windows_exchange(job, bootstrap, rc, &windows);
     log_phase("make windows and open the others'", &since_ns);
+    rc = rs_network_start(job, bootstrap, rc);
     if (rc == 0) rc = build(job, fds, &windows);
     log_phase("build the job", &since_ns);
     if (windows.base) job->device.ops->windows_unmap(&windows);
@@ -384,6 +412,10 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
     };
     log_phase("look for devices (start the driver)", &since_ns);
     rs_os_cpu_set(mine.cpus);
+    if (job->config.node_id[0])
+        snprintf(mine.host_name, sizeof mine.host_name, "%s", job->config.node_id);
+    else
+        rs_os_host_name(mine.host_name, sizeof mine.host_name);
     struct hello *hellos = calloc((size_t)job->n_pes, sizeof *hellos);
     if (!hellos) return rs_fail(RS_E_NOMEM, "no memory to start %d PEs", job->n_pes);
     rs_os_random(&mine.nonce, sizeof mine.nonce);
@@ -399,7 +431,7 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
     if (rc == 0) rc = agree(job, hellos);
     if (rc == 0) rc = choose_device(job, hellos);
     if (rc == 0) {
-        rc = build_alone(job, listener, hellos[0].nonce, bootstrap);
+        rc = build_alone(job, listener, hellos, bootstrap);
         since_ns = rs_os_now_ns();
         rc = exchange_outcome(job, bootstrap, rc);
         log_phase("hear that all are done", &since_ns);
@@ -422,6 +454,7 @@ int rs_job_create(struct rs_job **job_out, const struct rs_config *config, struc
     if (uid) job->uid = *uid;
     job->device.ops = &rs_device_host;
     job->watch = (struct rs_watch){.tick = rs_job_tick, .arg = job};
+    rs_mail_init(&job->mail);
     pthread_mutex_init(&job->buffers_lock, NULL);
     int rc = create(job, bootstrap);
     if (rc < 0) {
@@ -446,12 +479,16 @@ void rs_job_destroy(struct rs_job *job)
         rs_heap_make_current(NULL);
         rs_log_set_pe(-1);
     }
+    rs_network_end(job);
     if (job->device.state) job->device.ops->close(&job->device);
+    rs_network_free(job);
     if (job->device.ops->words_free) job->device.ops->words_free(job->stream_complete);
     rs_contexts_destroy(job->contexts);
     rs_teams_fini(&job->teams);
     rs_counters_fini(&job->retired);
     free(job->routes);
+    rs_hosts_free(&job->hosts);
+    rs_mail_fini(&job->mail);
     rs_static_data_unshare(&job->data);
     rs_heap_fini(&job->heap);
     rs_board_close(&job->board);
@@ -460,17 +497,15 @@ void rs_job_destroy(struct rs_job *job)
     free(job);
 }
 
-int rs_job_complete(const struct rs_job *job, bool order_only)
+int rs_job_complete(struct rs_job *job, bool order_only)
 {
-    int first = 0;
-    for (int pe = 0; pe < job->n_pes; pe++) {
-        const struct rs_route *route = &job->routes[pe];
-        int (*op)(const struct rs_route *) =
-            order_only && route->ops->fence ? route->ops->fence : route->ops->quiet;
-        int rc = op ? op(route) : 0;
-        if (rc < 0 && first == 0) first = rc;
-    }
-    return first;
+    const struct rs_net *net = job->net;
+    int rc = job->device.ops->complete ? job->device.ops->complete(&job->device) : 0, net_rc = 0;
+    if (net && !order_only)
+        net_rc = net->ops->quiet(net->network);
+    else if (net && net->ops->fence)
+        net_rc = net->ops->fence(net->network);
+    return rc < 0 ? rc : net_rc;
 }
 
 int rs_job_settle(struct rs_job *job, const struct rs_signature *signature, size_t *nbytes)
@@ -481,7 +516,7 @@ int rs_job_settle(struct rs_job *job, const struct rs_signature *signature, size
     if (!all) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' counts", job->n_pes);
     if (nbytes) mine.asked = *nbytes;
     int rc = rs_collective_exchange(job->world, signature, &mine, sizeof mine, all);
-    if (rc == 0) rc = rs_heap_collect(&job->heap, all);
+    if (rc == 0) rc = rs_network_collect(job, signature, all);
     for (int pe = 0; nbytes && rc == 0 && pe < job->n_pes; pe++)
         if (all[pe].asked > *nbytes) *nbytes = all[pe].asked;
     if (all != few) free(all);

@@ -12,15 +12,19 @@
 #include <stdint.h>
 
 #include "base/config.h"
+#include "base/status.h"
 #include "base/wait.h"
 #include "bootstrap/bootstrap.h"
 #include "device/device.h"
 #include "observe/board.h"
 #include "observe/counters.h"
 #include "pgas/heap.h"
+#include "pgas/hosts.h"
+#include "pgas/mail.h"
 #include "pgas/static_data.h"
 #include "pgas/team.h"
 #include "pgas/thread.h"
+#include "transport/net.h"
 #include "transport/transport.h"
 
 /* A user buffer that was registered: local, sorted by address. */
@@ -49,7 +53,12 @@ struct rs_contexts {
 struct rs_job {
     int my_pe, n_pes;
     int my_local, n_local; /* among the PEs of this host */
-    const char *launcher;  /* static */
+    struct rs_hosts hosts;
+    struct rs_net *net;             /* owned; NULL: nobody is on another host */
+    struct rs_addresses *addresses; /* owned: of the network (network.c) */
+    struct rs_proxy *proxy;         /* owned, between the network's end and the device's */
+    struct rs_mail mail;
+    const char *launcher; /* static */
     struct rs_config config;
     rocshmem_uniqueid_t uid; /* that init was given; zero otherwise */
     struct rs_watch watch;
@@ -60,7 +69,7 @@ struct rs_job {
     struct rs_static_data data; /* the second symmetric region; nbytes 0 without */
     uint64_t *stream_complete;  /* owned: a ring per slot: what of its stream collectives is complete here */
     struct rs_route *routes;    /* owned, n_pes */
-    bool can_be_outstanding;    /* some route's transport has a quiet or a fence */
+    bool can_be_outstanding;    /* the device or the network may hold what is not complete */
     struct rs_teams teams;
     struct rs_team *world, *shared; /* references of the table */
     struct rs_contexts *contexts;   /* owned */
@@ -90,10 +99,29 @@ void rs_job_set_interrupt(int (*hook)(void *arg), void *arg);
 int rs_job_interrupted(void);
 
 /* Complete (or only put in order) what transports still hold; for jobs that can_be_outstanding. */
-int rs_job_complete(const struct rs_job *job, bool order_only);
+int rs_job_complete(struct rs_job *job, bool order_only);
 /* A world collective that also settles which dropped blocks are free now; what malloc, free and finalize
  * begin with. nbytes: NULL, or what this PE is about to allocate, where PEs may differ: becomes the most of all. */
 int rs_job_settle(struct rs_job *job, const struct rs_signature *signature, size_t *nbytes);
+
+/* The place of a PE among those of this host; -1: it is on another one. */
+static inline int rs_job_local(const struct rs_job *job, int pe)
+{
+    const struct rs_where *where = &job->hosts.where[pe];
+    return where->host == job->hosts.mine ? where->local : -1;
+}
+
+/* The host of a PE, for messages. */
+static inline const char *rs_job_host_name(const struct rs_job *job, int pe)
+{
+    return job->hosts.names ? job->hosts.names[job->hosts.where[pe].host] : "this one";
+}
+
+/* What came by the network is looked at, for callers that poll without a wait. */
+static inline void rs_job_poll(const struct rs_job *job)
+{
+    if (RS_UNLIKELY(job->net)) job->net->ops->progress(job->net->network);
+}
 
 static inline bool rs_job_has_pe(const struct rs_job *job, int pe)
 {

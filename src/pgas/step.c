@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+const unsigned char rs_step_nothing[RS_INLINE_NBYTES];
+
 bool rs_called_read(const struct rs_called *called, uint64_t sequence, struct rs_signature *out)
 {
     uint64_t words[sizeof *out / 8];
@@ -22,7 +24,7 @@ bool rs_called_read(const struct rs_called *called, uint64_t sequence, struct rs
 /* What member i called in a step. */
 static bool called_by(const struct rs_team *team, int i, uint64_t sequence, struct rs_signature *out)
 {
-    return rs_called_read(&team->posts[i]->called[sequence % RS_RING], sequence, out);
+    return team->posts[i] && rs_called_read(&team->posts[i]->called[sequence % RS_RING], sequence, out);
 }
 
 void rs_step_describe(const void *arg, char *out, size_t nbytes)
@@ -31,9 +33,18 @@ void rs_step_describe(const void *arg, char *out, size_t nbytes)
     const struct rs_team *team = step->team;
     char call[160] = "";
     struct rs_signature mine;
-    if (called_by(team, team->my_pe, step->sequence, &mine)) rs_signature_format(&mine, call, sizeof call);
-    int n = snprintf(out, nbytes, "%s #%" PRIu64 ", waits for PE", call, step->sequence - team->base);
+    uint64_t number = team->span ? team->meets : step->sequence - team->base;
+    if (called_by(team, team->my_pe, step->sequence, &mine))
+        rs_signature_format(&mine, call, sizeof call);
+    else if (step->signature)
+        rs_signature_format(step->signature, call, sizeof call);
+    int n = snprintf(out, nbytes, "%s #%" PRIu64 ", waits for PE", call, number);
+    if (step->awaits && n > 0 && (size_t)n < nbytes)
+        snprintf(out + n, nbytes - (size_t)n, " %d of another host, or who is behind it", step->awaits - 1);
+    if (step->awaits) return;
     for (int i = 0; i < team->n_pes; i++) {
+        if (!team->posts[i] || (team->span && team->my_pe != team->span->near[0] && i != team->span->near[0]))
+            continue;
         const struct rs_line *line = rs_step_line(step, i);
         if (i == team->my_pe || atomic_load_explicit(&line->sequence, memory_order_relaxed) >= step->sequence)
             continue;
@@ -106,7 +117,7 @@ int rs_step_mismatch(const struct rs_step *step, int i)
         if (rs_signature_hash(&a) != rs_signature_hash(&b)) break;
     }
     return rs_signatures_differ(team->job, step->signature->call, &mine, team->pes[i], &theirs, "collective",
-                                at - team->base);
+                                team->span ? team->meets : at - team->base); /* over hosts all meet in each */
 }
 
 void rs_step_abandon(const struct rs_step *step, int rc)

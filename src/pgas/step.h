@@ -14,6 +14,10 @@
  * Why the data are there. What a member stored before it posted step s (its payload, and anything in its
  * heap) happens before what another does after it saw s: release store, acquire load, on one word.
  *
+ * A team whose members are on several hosts (team->span) posts and polls within each host; to wait for one member is
+ * then to meet all (span.c): the first member of each host gathers its host's lines, exchanges them with the other
+ * hosts', and hands what came to its host.
+ *
  * The sequence of a slot never goes back, also not from one team to the next (struct rs_slot), so a stale
  * line cannot be taken for a new one.
  */
@@ -21,8 +25,10 @@
 #define RS_PGAS_STEP_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -34,6 +40,9 @@ struct rs_step {
     struct rs_team *team;
     uint64_t sequence;
     const struct rs_signature *signature;
+    int awaits;         /* of a span: the PE whose letter is awaited, + 1; 0: none */
+    bool met;           /* of a span: all members have come to this step */
+    unsigned char *all; /* owned: what the members of a span brought, RS_INLINE_NBYTES each; NULL: nothing */
 };
 
 /* Poll until the other thread that is in a collective of this team has left it. 0, or how a wait ends. */
@@ -42,6 +51,15 @@ int rs_step_claim_slow(struct rs_team *team) __attribute__((cold));
 int rs_step_await_slow(const struct rs_step *step, int i);
 /* Member i's history is not ours: find the first call that differs, break the job. */
 int rs_step_mismatch(const struct rs_step *step, int i) __attribute__((cold));
+/* Of a span: wait until all members have posted this step; what they brought is then in step->all. */
+int rs_span_meet(struct rs_step *step);
+/* Of a span: send member `to` a letter with key (from is filled in), and wait for the one with key, the caller's to free;
+ * other calls there are a mismatch. */
+int rs_span_send(const struct rs_step *step, int to, const struct rs_letter_key *key, const void *body,
+                 size_t nbytes);
+int rs_span_await(struct rs_step *step, const struct rs_letter_key *key, struct rs_letter **letter_out);
+/* Of a span: complete the transfers of this step. */
+int rs_span_complete(const struct rs_step *step);
 /* What a wait in this step is for (rs_describe). arg: the struct rs_step. */
 void rs_step_describe(const void *arg, char *out, size_t nbytes);
 /* A wait in a collective that was interrupted, or timed out, leaves this PE out of step: break the job. */
@@ -59,6 +77,7 @@ static inline int rs_step_claim(struct rs_step *step)
 static inline int rs_step_leave(const struct rs_step *step, int rc)
 {
     if (RS_UNLIKELY(rc == RS_E_INTERRUPTED || rc == RS_E_TIMEOUT)) rs_step_abandon(step, rc);
+    if (RS_UNLIKELY(step->all != NULL)) free(step->all);
     rs_self->describe = NULL;
     rs_self->awaits = 0;
     atomic_store_explicit(&step->team->busy, 0, memory_order_release);
@@ -73,6 +92,7 @@ static inline int rs_step_begin(struct rs_step *step, const struct rs_signature 
     if (RS_UNLIKELY(rs_board_is_broken(&team->job->board))) return rs_board_broken(&team->job->board);
     rs_signature_log(signature);
     step->sequence = ++team->sequence;
+    step->met = false;
     uint64_t hash = rs_signature_hash(signature);
     team->history = (team->history ^ hash) * UINT64_C(0xd6e8feb86659fd93) + 1;
     rs_called_write(&team->posts[team->my_pe]->called[step->sequence % RS_RING], step->sequence, signature);
@@ -85,8 +105,11 @@ static inline struct rs_line *rs_step_line(const struct rs_step *step, int i)
 }
 
 /* What member i brought; valid once it was awaited. */
+extern const unsigned char rs_step_nothing[RS_INLINE_NBYTES];
 static inline const unsigned char *rs_step_payload(const struct rs_step *step, int i)
 {
+    if (RS_UNLIKELY(step->team->span != NULL))
+        return step->all ? step->all + (size_t)i * RS_INLINE_NBYTES : rs_step_nothing;
     return rs_step_line(step, i)->payload;
 }
 
@@ -96,12 +119,21 @@ static inline unsigned char *rs_step_my_payload(const struct rs_step *step)
     return rs_step_line(step, step->team->my_pe)->payload;
 }
 
+/* The nbytes of my payload are there. */
+static inline void rs_step_post_mine(const struct rs_step *step, size_t nbytes)
+{
+    const struct rs_team *team = step->team;
+    struct rs_line *line = rs_step_line(step, team->my_pe);
+    if (RS_UNLIKELY(team->span != NULL))
+        team->posts[team->my_pe]->line_nbytes[step->sequence % RS_RING] = (unsigned char)nbytes;
+    line->history = team->history;
+    atomic_store_explicit(&line->sequence, step->sequence, memory_order_release);
+}
+
 static inline void rs_step_post(const struct rs_step *step, const void *payload, size_t nbytes)
 {
-    struct rs_line *line = rs_step_line(step, step->team->my_pe);
-    if (nbytes) memcpy(line->payload, payload, nbytes);
-    line->history = step->team->history;
-    atomic_store_explicit(&line->sequence, step->sequence, memory_order_release);
+    if (nbytes) memcpy(rs_step_my_payload(step), payload, nbytes);
+    rs_step_post_mine(step, nbytes);
 }
 
 /* The same with a payload from a member's symmetric memory, which the CPU may not reach. */
@@ -110,7 +142,8 @@ static inline int rs_step_post_from(const struct rs_step *step, const void *sour
     struct rs_device *device = &step->team->job->device;
     if (RS_UNLIKELY(!device->ops->cpu_reaches_heap && nbytes > 0)) {
         RS_TRY(rs_device_move(device, rs_step_my_payload(step), source, nbytes));
-        nbytes = 0; /* it is there */
+        rs_step_post_mine(step, nbytes);
+        return 0;
     }
     rs_step_post(step, source, nbytes);
     return 0;
@@ -125,7 +158,8 @@ static inline int rs_step_copy(const struct rs_step *step, void *dest, const voi
     return 0;
 }
 
-static inline int rs_step_await(const struct rs_step *step, int i)
+/* Of the same host. */
+static inline int rs_step_await_near(const struct rs_step *step, int i)
 {
     const struct rs_line *line = rs_step_line(step, i);
     if (RS_UNLIKELY(atomic_load_explicit(&line->sequence, memory_order_acquire) < step->sequence))
@@ -134,12 +168,19 @@ static inline int rs_step_await(const struct rs_step *step, int i)
     return 0;
 }
 
-static inline int rs_step_await_all(const struct rs_step *step)
+static inline int rs_step_await(struct rs_step *step, int i)
+{
+    if (RS_UNLIKELY(step->team->span != NULL)) return step->met ? 0 : rs_span_meet(step);
+    return rs_step_await_near(step, i);
+}
+
+static inline int rs_step_await_all(struct rs_step *step)
 {
     struct rs_team *team = step->team;
-    for (int i = 0; i < team->n_pes; i++)
-        if (i != team->my_pe) RS_TRY(rs_step_await(step, i));
     team->unsynced = 0;
+    if (RS_UNLIKELY(team->span != NULL)) return step->met ? 0 : rs_span_meet(step);
+    for (int i = 0; i < team->n_pes; i++)
+        if (i != team->my_pe) RS_TRY(rs_step_await_near(step, i));
     return 0;
 }
 
@@ -148,15 +189,27 @@ static inline int rs_step_next(struct rs_step *step)
 {
     struct rs_signature phase = *step->signature;
     phase.kind = RS_KIND_PHASE;
+    if (RS_UNLIKELY(step->team->span != NULL)) {
+        if (!step->met) RS_TRY(rs_span_meet(step)); /* the others have awaited somebody */
+        RS_TRY(rs_span_complete(step));
+    }
     RS_TRY(rs_step_begin(step, &phase));
     rs_step_post(step, NULL, 0);
     return rs_step_await_all(step);
 }
 
-/* Member i's copy of an address of mine. */
-static inline unsigned char *rs_step_address(const struct rs_step *step, int i, const void *p)
+static inline const struct rs_route *rs_step_route(const struct rs_step *step, int i)
 {
-    return rs_route_address(&step->team->job->routes[step->team->pes[i]], p);
+    return &step->team->job->routes[step->team->pes[i]];
+}
+
+/* Member i's copy of source, an address of mine, to dest here. From another host it is there after rs_step_next. */
+static inline int rs_step_pull(const struct rs_step *step, int i, void *dest, const void *source,
+                               size_t nbytes)
+{
+    const struct rs_route *route = rs_step_route(step, i);
+    if (RS_LIKELY(route->mapped)) return rs_step_copy(step, dest, rs_route_address(route, source), nbytes);
+    return nbytes ? route->ops->get_nbi(route, dest, source, nbytes) : 0;
 }
 
 /* The whole frame of a collective: the body is an expression that gives a status. */

@@ -59,9 +59,9 @@ static uint64_t first_awaited(const struct rs_team *team, const struct rs_drain 
         void *stream = __atomic_load_n(&team->stream_of[e % RS_STREAM_RING], __ATOMIC_RELAXED);
         if (!drain->all && stream != drain->stream) continue;
         for (int i = 0; i < team->n_pes; i++) {
+            if (i == team->my_pe || !team->posts[i]) continue;
             const struct rs_called *called = &team->posts[i]->stream_called[e % RS_STREAM_RING];
-            if (i == team->my_pe || atomic_load_explicit(&called->sequence, memory_order_relaxed) >= e)
-                continue;
+            if (atomic_load_explicit(&called->sequence, memory_order_relaxed) >= e) continue;
             *pe_out = team->pes[i];
             return e;
         }
@@ -124,7 +124,8 @@ static int enqueue_announcement(const struct op *op, void *stream)
 /* What member i called as operation e; false when it has gone on already (then it was content with us). */
 static bool called_by(const struct op *op, int i, struct rs_signature *out)
 {
-    return rs_called_read(&op->team->posts[i]->stream_called[op->e % RS_STREAM_RING], op->e, out);
+    return op->team->posts[i] &&
+           rs_called_read(&op->team->posts[i]->stream_called[op->e % RS_STREAM_RING], op->e, out);
 }
 
 /* All have arrived: did they call the same? */

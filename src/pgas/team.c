@@ -24,9 +24,55 @@ int rs_teams_init(struct rs_teams *teams, int max_teams)
     return 0;
 }
 
+static void span_free(struct rs_span *span)
+{
+    if (!span) return;
+    free(span->host_of);
+    free(span->first);
+    free(span->near);
+    free(span);
+}
+
+/* The hosts of the members; NULL, and 0, when it is one. */
+static int span_make(const struct rs_job *job, const int *members, int n, struct rs_span **span_out)
+{
+    const struct rs_where *where = job->hosts.where;
+    int i = 1;
+    *span_out = NULL;
+    while (i < n && where[members[i]].host == where[members[0]].host) i++;
+    if (i == n) return 0;
+    struct rs_span *span = calloc(1, sizeof *span);
+    int *number = malloc((size_t)job->hosts.n * sizeof *number); /* of the job's hosts among the team's */
+    if (span) {
+        span->host_of = malloc((size_t)n * sizeof *span->host_of);
+        span->first = malloc((size_t)n * sizeof *span->first);
+        span->near = malloc((size_t)n * sizeof *span->near);
+    }
+    if (!span || !number || !span->host_of || !span->first || !span->near) {
+        span_free(span);
+        free(number);
+        return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n);
+    }
+    for (int h = 0; h < job->hosts.n; h++) number[h] = -1;
+    for (i = 0; i < n; i++) {
+        int host = where[members[i]].host;
+        if (number[host] < 0) {
+            number[host] = span->n_hosts;
+            span->first[span->n_hosts++] = i;
+        }
+        span->host_of[i] = number[host];
+        if (host == job->hosts.mine) span->near[span->n_near++] = i;
+    }
+    span->mine = number[job->hosts.mine];
+    free(number);
+    *span_out = span;
+    return 0;
+}
+
 void rs_team_free(struct rs_team *team)
 {
     if (!team) return;
+    span_free(team->span);
     free(team->pes);
     free(team->posts);
     free(team->flags);
@@ -48,11 +94,12 @@ void rs_teams_fini(struct rs_teams *teams)
     memset(teams, 0, sizeof *teams);
 }
 
-/* The stream flags of a PE for a slot of its own, as mapped here. */
+/* The stream flags of a PE for a slot of its own, as mapped here; or where this PE would have them. */
 static uint64_t *flags_of(const struct rs_job *job, int pe, int slot)
 {
     size_t offset = (size_t)slot * rs_stream_flag_words(job->n_pes) * sizeof(uint64_t);
-    return (uint64_t *)(job->heap.flags + offset + (uintptr_t)job->routes[pe].shift);
+    return (uint64_t *)(job->heap.flags + offset +
+                        (uintptr_t)job->routes[pe].shift); /* shift 0 where not mapped */
 }
 
 /* A team without a place in the table. members: world PEs; slots: each member's. */
@@ -65,7 +112,7 @@ int rs_team_make(struct rs_job *job, uint32_t id, const int *members, const int 
     team->pes = malloc((size_t)n * sizeof *team->pes);
     team->posts = malloc((size_t)n * sizeof(struct rs_post *));
     team->flags = malloc((size_t)n * sizeof *team->flags);
-    if (!team->pes || !team->posts || !team->flags) {
+    if (!team->pes || !team->posts || !team->flags || span_make(job, members, n, &team->span) < 0) {
         rs_team_free(team);
         return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n);
     }
@@ -80,8 +127,9 @@ int rs_team_make(struct rs_job *job, uint32_t id, const int *members, const int 
             team->slot = slots[i];
         }
         team->pes[i] = members[i];
-        /* One host: a PE's number is its place on the board. */
-        team->posts[i] = (struct rs_post *)(void *)rs_board_post(&job->board, members[i], slots[i]);
+        int local = rs_job_local(job, members[i]);
+        team->posts[i] =
+            local < 0 ? NULL : (struct rs_post *)(void *)rs_board_post(&job->board, local, slots[i]);
         team->flags[i] = flags_of(job, members[i], slots[i]);
     }
     *team_out = team;
@@ -180,7 +228,7 @@ static int split_finish(struct rs_team *parent, const struct offer *offers, int 
                         struct rs_team **team_out)
 {
     struct rs_job *job = parent->job;
-    int *members = malloc((size_t)size * sizeof *members), *slots = malloc((size_t)size * sizeof *slots);
+    int *members = calloc((size_t)size, sizeof *members), *slots = calloc((size_t)size, sizeof *slots);
     int rc = 0;
     struct offer most = {.next_id = RS_TEAM_ID_FIRST};
     if (!members || !slots) {

@@ -24,14 +24,24 @@ struct rs_stream_slots;
 #define RS_TEAM_ID_FIRST 2u           /* of split teams */
 #define RS_TEAM_ID_ACTIVE 0x80000000u /* of active sets, and above */
 
+/* How a team lies over hosts; constant. */
+struct rs_span {
+    int n_hosts, mine; /* that members live on, in the order of their first members; this PE's */
+    int *host_of;      /* owned: position -> host */
+    int *first;        /* owned: host -> position of its first member, who leads it */
+    int n_near, *near; /* owned: positions of this host's members; near[0] leads */
+};
+
 struct rs_team {
     struct rs_job *job;
     uint32_t id;
     int n_pes, my_pe;       /* my position, 0..n_pes-1 */
     int *pes;               /* owned: position -> PE of the world */
     int slot;               /* mine, on the board and in the flags */
-    struct rs_post **posts; /* owned array: member i's post; on the board */
-    uint64_t **flags;       /* owned array: member i's stream flags as mapped here */
+    struct rs_span *span;   /* owned; NULL: all members are on this host */
+    struct rs_post **posts; /* owned array: member i's post, on the board; NULL: it is on another host */
+    /* Owned array: member i's stream flags as mapped here; of one on another host, this PE's address of that place. */
+    uint64_t **flags;
 
     /* Host collectives. One thread at a time: busy. All else here is that thread's. */
     _Atomic uint32_t busy; /* W/R: threads of this PE; exchange acquire, store release */
@@ -39,6 +49,7 @@ struct rs_team {
     uint64_t base;         /* where it started; constant */
     uint64_t history;      /* mixed from the signatures of all steps so far */
     uint32_t unsynced;     /* steps since all members were last known to have arrived */
+    uint64_t meets;        /* over hosts, so far: letters carry it */
 
     /* Stream collectives. */
     pthread_mutex_t stream_lock; /* allots stream_sequence and the order of enqueueing */

@@ -137,11 +137,12 @@ int rs_windows_listen(uint64_t *nonce_out)
 static int hand_mine(const struct rs_handover *handover)
 {
     const struct rs_job *job = handover->job;
-    for (int pe = 0; pe < job->n_pes; pe++) {
+    for (int local = 0; local < job->n_local; local++) {
         char name[48];
-        int32_t me = job->my_pe;
-        if (pe == job->my_pe) continue;
-        name_of(name, handover->nonces[pe]);
+        int32_t me = job->my_local;
+        int pe = job->hosts.near[local];
+        if (local == job->my_local) continue;
+        name_of(name, handover->nonces[local]);
         int socket = rs_os_unix_connect(name);
         if (socket < 0) return rs_fail_context("PE %d does not take the window of PE %d", pe, job->my_pe);
         int rc = rs_os_peer_is_us(socket)
@@ -160,24 +161,24 @@ static int take_one(const struct rs_handover *handover, int socket, bool *taken)
     int32_t from = -1;
     int fd = -1;
     RS_TRY(rs_os_recv_all(socket, &from, sizeof from, handover->deadline_ns));
-    if (from < 0 || from >= job->n_pes || from == job->my_pe || taken[from])
+    if (from < 0 || from >= job->n_local || from == job->my_local || taken[from])
         return rs_fail(RS_E_BOOTSTRAP, "a process that is no PE of this job hands out a window");
     RS_TRY(rs_os_recv_fds(socket, &fd, 1));
     taken[from] = true;
     int rc = handover->take(handover, from, fd);
     close(fd);
-    return rc < 0 ? rs_fail_context("the window of PE %d", (int)from) : 0;
+    return rc < 0 ? rs_fail_context("the window of PE %d", job->hosts.near[from]) : 0;
 }
 
 static int take_others(const struct rs_handover *handover, bool *taken)
 {
     struct rs_job *job = handover->job;
-    for (int n_taken = 0; n_taken < job->n_pes - 1;) {
+    for (int n_taken = 0; n_taken < job->n_local - 1;) {
         struct pollfd ready = {.fd = handover->listener, .events = POLLIN};
         uint64_t now = rs_os_now_ns();
         if (now >= handover->deadline_ns)
             return rs_fail(RS_E_BOOTSTRAP, "%d of %d PEs did not hand out their windows in time",
-                           job->n_pes - 1 - n_taken, job->n_pes - 1);
+                           job->n_local - 1 - n_taken, job->n_local - 1);
         if (job->board.vitals) RS_TRY(rs_board_look(&job->board, now)); /* there is none yet in init */
         if (poll(&ready, 1, 100) <= 0) continue;
         int socket = accept4(handover->listener, NULL, NULL, SOCK_CLOEXEC);
@@ -193,8 +194,8 @@ static int take_others(const struct rs_handover *handover, bool *taken)
 
 int rs_windows_hand_over(const struct rs_handover *handover)
 {
-    bool *taken = calloc((size_t)handover->job->n_pes, sizeof *taken);
-    if (!taken) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' windows", handover->job->n_pes);
+    bool *taken = calloc((size_t)handover->job->n_local, sizeof *taken);
+    if (!taken) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' windows", handover->job->n_local);
     int rc = hand_mine(handover);
     if (rc == 0) rc = take_others(handover, taken);
     free(taken);
@@ -218,25 +219,27 @@ static int open_one(const struct rs_handover *handover, int from, int fd)
 {
     const struct opening *opening = handover->arg;
     struct rs_device *device = &handover->job->device;
-    return device->ops->window_open(device, opening->windows, from, &opening->all[from].export, fd);
+    int pe = handover->job->hosts.near[from];
+    return device->ops->window_open(device, opening->windows, from, &opening->all[pe].export, fd);
 }
 
 static int open_others(struct rs_job *job, const struct told *all, int listener, int fd,
                        struct rs_windows *windows, uint64_t deadline_ns)
 {
     if (all[job->my_pe].has_fd) {
-        uint64_t *nonces = malloc((size_t)job->n_pes * sizeof *nonces);
-        if (!nonces) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' windows", job->n_pes);
-        for (int pe = 0; pe < job->n_pes; pe++) nonces[pe] = all[pe].nonce;
+        uint64_t *nonces = malloc((size_t)job->n_local * sizeof *nonces);
+        if (!nonces) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' windows", job->n_local);
+        for (int local = 0; local < job->n_local; local++) nonces[local] = all[job->hosts.near[local]].nonce;
         struct opening opening = {windows, all};
         struct rs_handover handover = {job, listener, fd, nonces, deadline_ns, open_one, &opening};
         int rc = rs_windows_hand_over(&handover);
         free(nonces);
         return rc;
     }
-    for (int pe = 0; pe < job->n_pes; pe++) {
-        if (pe == job->my_pe) continue;
-        if (job->device.ops->window_open(&job->device, windows, pe, &all[pe].export, -1) < 0)
+    for (int local = 0; local < job->n_local; local++) {
+        int pe = job->hosts.near[local];
+        if (local == job->my_local) continue;
+        if (job->device.ops->window_open(&job->device, windows, local, &all[pe].export, -1) < 0)
             return rs_fail_context("the window of PE %d", pe);
     }
     return 0;
@@ -249,7 +252,7 @@ int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int 
     int fd = -1, listener = -1;
     if (!all) return rs_fail(RS_E_NOMEM, "no memory for %d PEs' windows", job->n_pes);
     if (rc == 0) rc = job->device.ops->window_make(&job->device, windows, &mine.export, &fd);
-    if (rc == 0 && job->n_pes > 1 && fd >= 0) {
+    if (rc == 0 && job->n_local > 1 && fd >= 0) {
         listener = rs_windows_listen(&mine.nonce); /* before the others know its name */
         if (listener < 0) rc = listener;
     }
@@ -262,7 +265,7 @@ int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int 
     for (int pe = 0; rc == 0 && pe < job->n_pes; pe++) {
         if (all[pe].status < 0)
             rc = rs_fail_pe(all[pe].status, pe, "PE %d could not start: %s", pe, all[pe].text);
-        else if (all[pe].has_fd != all[job->my_pe].has_fd)
+        else if (rs_job_local(job, pe) >= 0 && all[pe].has_fd != all[job->my_pe].has_fd)
             rc =
                 rs_fail_pe(RS_E_DEVICE, pe,
                            "PE %d shares its window in another way than PE %d; set ROCSHMEM_HEAP_SHARING=ipc",

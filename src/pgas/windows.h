@@ -49,7 +49,7 @@ int rs_windows_exchange(struct rs_job *job, struct rs_bootstrap *bootstrap, int 
 struct rs_handover {
     struct rs_job *job;
     int listener, fd;       /* mine */
-    const uint64_t *nonces; /* by PE */
+    const uint64_t *nonces; /* by local index, as from is */
     uint64_t deadline_ns;
     int (*take)(const struct rs_handover *handover, int from, int fd); /* fd is borrowed */
     void *arg;                                                         /* of take */

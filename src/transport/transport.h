@@ -70,7 +70,9 @@ struct rs_transport_ops {
     /* width 4 or 8; old_out may be NULL when the old value is not wanted. */
     int (*amo)(const struct rs_route *route, enum rs_amo_op op, void *dest, size_t width, uint64_t value,
                uint64_t cond, uint64_t *old_out);
-    int (*fence)(const struct rs_route *route); /* NULL: this transport keeps order */
+    /* A put, and after it the signal, on its way as one. NULL: put, then amo, which keep their order. */
+    int (*put_signal)(const struct rs_route *route, void *dest, const void *source, size_t nbytes,
+                      uint64_t *word, uint64_t value, int sig_op, bool nbi);
     int (*quiet)(const struct rs_route *route); /* NULL: nothing of it is ever outstanding */
     /* In the order of a stream of route->device. */
     int (*put_on_stream)(const struct rs_route *route, void *stream, void *dest, const void *source,
@@ -100,7 +102,7 @@ struct rs_route {                       /* how this PE reaches one peer; built i
     ptrdiff_t data_shift;               /* my static address + data_shift = the peer's copy */
     bool mapped;                        /* the peer's window is mapped here */
     bool cpu;                           /* mapped, and the CPU may load and store it: api/ copies by itself */
-    void *link;                         /* owned by the transport; NULL for direct */
+    void *link;                         /* borrowed: the transport's; NULL for direct */
 };
 
 /* The peer's copy of a symmetric address of mine, where it is mapped. */
@@ -112,5 +114,7 @@ static inline void *rs_route_address(const struct rs_route *route, const void *p
 
 /* direct; and the same where the device can begin a transfer and complete it later. */
 extern const struct rs_transport_ops rs_transport_direct, rs_transport_direct_nbi;
+/* Another host's PE, by the network (net.h). */
+extern const struct rs_transport_ops rs_transport_net;
 
 #endif

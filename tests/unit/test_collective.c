@@ -73,15 +73,15 @@ static void barriers(struct rs_job *job, void *arg)
         uint64_t *mine = (uint64_t *)(void *)pes_at(job, SOURCE);
         *mine = i;
         CHECK(pes_barrier(job->world) == 0);
-        for (int pe = 0; pe < job->n_pes; pe++) CHECK(*(mine + job->routes[pe].shift / 8) == i);
-        CHECK(pes_barrier(i % 2 ? job->shared : job->world) == 0);
+        for (int pe = 0; pe < job->n_pes; pe++) CHECK(*pes_other(job, pe, mine) == i);
+        CHECK(pes_barrier(i % 2 && !job->net ? job->shared : job->world) == 0);
     }
 }
 
 static void a_barrier_shows_what_was_stored_before_it(void **state)
 {
     (void)state;
-    pes_of_sizes(HEAP, 1, 8, barriers, NULL);
+    pes_of_shapes(HEAP, 1, 8, barriers, NULL);
 }
 
 static void exchanges(struct rs_job *job, void *arg)
@@ -100,7 +100,7 @@ static void exchanges(struct rs_job *job, void *arg)
 static void an_exchange_gives_everyone_everything_in_order(void **state)
 {
     (void)state;
-    pes_of_sizes(HEAP, 1, 8, exchanges, NULL);
+    pes_of_shapes(HEAP, 1, 8, exchanges, NULL);
 }
 
 /* The root does not wait: the ring is what slows it down. Which PE is slow changes. */
@@ -121,7 +121,7 @@ static void many_broadcasts_in_a_row_do_not_overrun_the_ring(void **state)
 {
     (void)state;
     size_t sizes[] = {1, RS_INLINE_NBYTES, RS_INLINE_NBYTES + 1};
-    for (int i = 0; i < 3; i++) pes_of_sizes(HEAP, 1, 8, broadcasts_in_a_row, &sizes[i]);
+    for (int i = 0; i < 3; i++) pes_of_shapes(HEAP, 1, 8, broadcasts_in_a_row, &sizes[i]);
 }
 
 static void broadcasts_in_place(struct rs_job *job, void *arg)
@@ -139,7 +139,7 @@ static void broadcasts_in_place(struct rs_job *job, void *arg)
 static void a_broadcast_may_be_in_place_and_of_nothing(void **state)
 {
     (void)state;
-    pes_of_sizes(HEAP, 1, 8, broadcasts_in_place, NULL);
+    pes_of_shapes(HEAP, 1, 8, broadcasts_in_place, NULL);
 }
 
 static unsigned char block_byte(int from, int to, size_t k)
@@ -172,7 +172,7 @@ static void blocks_of_many_sizes(struct rs_job *job, void *arg)
 static void alltoall_and_fcollect_put_each_block_in_its_place(void **state)
 {
     (void)state;
-    pes_of_sizes(HEAP, 1, 8, blocks_of_many_sizes, NULL);
+    pes_of_shapes(HEAP, 1, 8, blocks_of_many_sizes, NULL);
 }
 
 static void strided_blocks(struct rs_job *job, void *arg)
@@ -201,7 +201,7 @@ static void strided_blocks(struct rs_job *job, void *arg)
 static void strided_alltoall_touches_the_elements_and_no_gap(void **state)
 {
     (void)state;
-    pes_of_sizes(HEAP, 1, 8, strided_blocks, NULL);
+    pes_of_shapes(HEAP, 1, 8, strided_blocks, NULL);
 }
 
 /* What PE pe brings in a round: none, few that fit a line, many, mixed. */
@@ -231,7 +231,7 @@ static void collects(struct rs_job *job, void *arg)
 static void collect_joins_pieces_of_any_size(void **state)
 {
     (void)state;
-    pes_of_sizes(HEAP, 1, 8, collects, NULL);
+    pes_of_shapes(HEAP, 1, 8, collects, NULL);
 }
 
 /* One PE has too little room, then one a bad source: all are told, nobody writes, and the next call works. */
@@ -266,7 +266,7 @@ static void collects_that_fail(struct rs_job *job, void *arg)
 static void a_collect_that_one_pe_cannot_do_is_an_error_on_all_that_names_it(void **state)
 {
     (void)state;
-    pes_of_sizes(HEAP, 1, 8, collects_that_fail, NULL);
+    pes_of_shapes(HEAP, 1, 8, collects_that_fail, NULL);
 }
 
 /* --- what is not as it should be --- */
@@ -305,12 +305,16 @@ static void a_mismatch_is_found_by_everyone_and_names_both_calls(void **state)
     (void)state;
     for (int n = 2; n <= 8; n += 3)
         for (int k = 0; k < 6; k++) {
-            struct difference d = {.odd_pe = k % n, .before = k * 9};
-            struct pes pes;
-            pes_create(&pes, n, 2, HEAP);
-            pes_run(&pes, one_calls_another, &d);
-            pes_destroy(&pes);
-            assert_int_equal(d.n_found, n);
+            for (int shape = 0; shape < PES_SHAPES; shape++) {
+                struct difference d = {.odd_pe = k % n, .before = k * 9};
+                uint64_t hosts[PES_MOST];
+                struct pes pes;
+                if (!pes_shape(shape, n, hosts)) continue;
+                pes_create_on(&pes, hosts, n, 2, HEAP);
+                pes_run(&pes, one_calls_another, &d);
+                pes_destroy(&pes);
+                assert_int_equal(d.n_found, n);
+            }
         }
 }
 
@@ -361,10 +365,14 @@ static void one_stays_away(struct rs_job *job, void *arg)
 static void who_is_waited_for_is_said_when_time_is_out(void **state)
 {
     (void)state;
-    struct pes pes;
-    pes_create(&pes, 2, 2, HEAP);
-    pes_run(&pes, one_stays_away, NULL);
-    pes_destroy(&pes);
+    for (int shape = 0; shape < 2; shape++) {
+        uint64_t hosts[PES_MOST];
+        struct pes pes;
+        assert_true(pes_shape(shape, 2, hosts));
+        pes_create_on(&pes, hosts, 2, 2, HEAP);
+        pes_run(&pes, one_stays_away, NULL);
+        pes_destroy(&pes);
+    }
 }
 
 /* --- everything mixed --- */
@@ -441,7 +449,7 @@ static void mixture(struct rs_job *job, void *arg)
     uint64_t seed = 42, steps = *(const uint64_t *)arg;
     for (uint64_t step = 1; step <= steps; step++) {
         uint64_t what = pes_random(&seed); /* the same on all PEs */
-        mixed_step(job, what >> 40 & 1 ? job->world : job->shared, what, step);
+        mixed_step(job, what >> 40 & 1 || job->net ? job->world : job->shared, what, step);
     }
 }
 
@@ -453,9 +461,13 @@ static void twenty_thousand_mixed_steps_of_two_teams_agree(void **state)
     pes_create(&pes, 3, 2, HEAP);
     pes_run(&pes, mixture, &steps);
     pes_destroy(&pes);
-    pes_create(&pes, 8, 2, HEAP);
-    pes_run(&pes, mixture, &few);
-    pes_destroy(&pes);
+    for (int shape = 0; shape < PES_SHAPES; shape++) {
+        uint64_t hosts[PES_MOST];
+        if (!pes_shape(shape, 8, hosts)) continue;
+        pes_create_on(&pes, hosts, 8, 2, HEAP);
+        pes_run(&pes, mixture, &few);
+        pes_destroy(&pes);
+    }
 }
 
 int main(void)

@@ -103,7 +103,7 @@ static void reductions(struct rs_job *job, void *arg)
 static void every_type_and_operation_reduces_as_c_does(void **state)
 {
     (void)state;
-    pes_of_sizes(HEAP, 1, 8, reductions, NULL);
+    pes_of_shapes(HEAP, 1, 8, reductions, NULL);
 }
 
 static void large_reductions(struct rs_job *job, void *arg)
@@ -122,7 +122,7 @@ static void large_reductions(struct rs_job *job, void *arg)
 static void a_large_reduction_is_right_in_place_and_not(void **state)
 {
     (void)state;
-    pes_of_sizes(HEAP, 1, 8, large_reductions, NULL);
+    pes_of_shapes(HEAP, 1, 8, large_reductions, NULL);
 }
 
 /* Against reduce: to the bit. mode 0: apart, 1: into one's own block, 2: into the start of source, 3: now one
@@ -156,7 +156,7 @@ static void scattered(struct rs_job *job, void *arg)
 static void reduce_scatter_gives_the_blocks_of_reduce_also_in_place(void **state)
 {
     (void)state;
-    pes_of_sizes(HEAP, 1, 8, scattered, NULL);
+    pes_of_shapes(HEAP, 1, 8, scattered, NULL);
 }
 
 static void signed_overflow_in_a_sum_wraps(void **state)

@@ -263,7 +263,7 @@ static void the_last_hold_unmaps_the_window_after_the_heap_is_gone(void **state)
     assert_non_null(windows.base);
     windows.base[0] = (uintptr_t)memory;
     assert_int_equal(rs_window_create(&window, &ops, &windows), 0);
-    assert_int_equal(rs_heap_init(&heap, window, 4096, NULL, 1, 0), 0);
+    assert_int_equal(rs_heap_init(&heap, window, 4096, NULL, 1, 0, NULL), 0);
     rs_heap_make_current(&heap);
     assert_int_equal(rs_heap_alloc(&heap, 1000, 8, &p), 0);
     for (int i = 0; i < 2; i++) assert_int_equal(rs_hold_create(&heap, p, &holds[i]), 0);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A job's part in the network: when it is started and ended, what it hears, and what PEs of one host find on their
+ * board and those of others have to be sent.
+ */
+#ifndef RS_PGAS_NETWORK_H
+#define RS_PGAS_NETWORK_H
+
+#include "bootstrap/bootstrap.h"
+#include "observe/calls.h"
+#include "pgas/heap.h"
+
+struct rs_job;
+
+/* Start it, where some PE is on another host or the configuration asks for it, and learn all addresses. Every PE calls it,
+ * with rc < 0 where something failed before: then it fails on all, naming the PE. */
+int rs_network_start(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc);
+/* Let others reach the window and the static data, which are there now; and streams the network. */
+int rs_network_expose(struct rs_job *job);
+/* Before the device is closed, and after; both do nothing without a network. */
+void rs_network_end(struct rs_job *job);
+void rs_network_free(struct rs_job *job);
+
+/* rs_heap_collect, after those entries of PEs' logs that PEs of other hosts can't read have been exchanged. */
+int rs_network_collect(struct rs_job *job, const struct rs_signature *signature, const struct rs_drops *all);
+
+#endif

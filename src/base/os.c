@@ -29,6 +29,7 @@
 #include "base/status.h"
 
 enum { MAX_FDS = 8 }; /* of one rs_os_send_fds */
+#define SMALL_STACK_NBYTES ((size_t)256 << 10)
 
 /* ---- memory ---- */
 
@@ -508,21 +509,39 @@ static void *thread_main(void *arg)
     return start.run(start.arg);
 }
 
-int rs_os_thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg)
+/* stack_nbytes 0: the usual size. */
+static int start_thread(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg,
+                        size_t stack_nbytes)
 {
     struct thread_start *start = malloc(sizeof(*start));
     if (!start) return rs_fail(RS_E_NOMEM, "no memory to start thread \"%s\"", name);
     snprintf(start->name, sizeof(start->name), "%s", name);
     start->run = run;
     start->arg = arg;
+    pthread_attr_t attr;
+    bool small = stack_nbytes && pthread_attr_init(&attr) == 0;
+    if (small) pthread_attr_setstacksize(&attr, stack_nbytes);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all,
                     &before); /* inherited: the process's signals belong to its own threads */
-    int rc = pthread_create(thread, NULL, thread_main, start);
+    int rc = pthread_create(thread, small ? &attr : NULL, thread_main, start);
+    if (rc == EINVAL && small) /* the program's thread-local variables do not fit */
+        rc = pthread_create(thread, NULL, thread_main, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (small) pthread_attr_destroy(&attr);
     if (rc == 0) return 0;
     free(start);
     errno = rc;
     return rs_fail(RS_E_SYSTEM, "could not start thread \"%s\": %s", name, strerror(rc));
+}
+
+int rs_os_thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg)
+{
+    return start_thread(thread, name, run, arg, 0);
+}
+
+int rs_os_thread_start_small(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg)
+{
+    return start_thread(thread, name, run, arg, SMALL_STACK_NBYTES);
 }

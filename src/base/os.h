@@ -56,5 +56,7 @@ void rs_os_futex_wake(_Atomic uint32_t *word); /* one */
 
 /* A thread with all signals blocked and the given name (15 bytes at most). */
 int rs_os_thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg);
+/* The same with a small stack, for a loop that calls nothing of others. */
+int rs_os_thread_start_small(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which interfaces of this host a unique id names. IPv4 comes before IPv6, link-local addresses are left out
+ * Which interfaces of this host a unique id names; listening there; in which order another process tries them. IPv4 comes before IPv6, link-local addresses are left out
  * (they mean nothing on another host), loopback is the last one. Without a list from the user, bridges and
  * pairs of containers are left out too: their addresses exist on many hosts at once.
  */
@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "base/os.h"
 #include "base/status.h"
 
 bool rs_address_allows(const char *list, const char *name)
@@ -126,4 +128,60 @@ bool rs_address_is_loopback(const struct rs_uid_address *address)
 {
     static const uint8_t loopback6[16] = {[15] = 1};
     return address->family == 4 ? address->bytes[0] == 127 : memcmp(address->bytes, loopback6, 16) == 0;
+}
+
+/* Listen on an address at a port of the kernel's choice, which is put into address. Descriptor, or -1 with
+ * errno. */
+static int listen_on(struct rs_uid_address *address)
+{
+    struct sockaddr_storage socket_address;
+    socklen_t length = rs_address_socket(address, &socket_address);
+    int fd = socket(socket_address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    int on = 1;
+    if (address->family == 6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+    if (bind(fd, (struct sockaddr *)&socket_address, length) != 0 || listen(fd, SOMAXCONN) != 0 ||
+        getsockname(fd, (struct sockaddr *)&socket_address, &length) != 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    address->port = ntohs(address->family == 4 ? ((struct sockaddr_in *)&socket_address)->sin_port
+                                               : ((struct sockaddr_in6 *)&socket_address)->sin6_port);
+    return fd;
+}
+
+int rs_address_listen(struct rs_uid_address *addresses, int n, int *fds, const char *what)
+{
+    int n_fds = 0, error = 0;
+    char last[RS_ADDRESS_TEXT] = "";
+    for (int i = 0; i < n; i++) {
+        struct rs_uid_address address = addresses[i];
+        int fd = listen_on(&address);
+        if (fd < 0) {
+            error = errno;
+            rs_address_text(&address, last);
+            continue;
+        }
+        addresses[n_fds] = address;
+        fds[n_fds++] = fd;
+    }
+    memset(addresses + n_fds, 0, (size_t)(RS_UID_ADDRESSES - n_fds) * sizeof(*addresses));
+    if (n_fds == 0)
+        return rs_fail(RS_E_SYSTEM, "could not listen on %s for %s: %s", last, what, strerror(error));
+    return n_fds;
+}
+
+int rs_address_order(const struct rs_uid_address *addresses, int n_addresses, uint64_t host_id,
+                     struct rs_uid_address *out)
+{
+    bool here = host_id == rs_os_host_id();
+    int n = 0;
+    for (int loopback = 1; loopback >= 0; loopback--)
+        for (int i = 0; i < n_addresses; i++)
+            if (rs_address_is_loopback(&addresses[i]) == loopback && (here || !loopback))
+                out[n++] = addresses[i];
+    for (int i = 0; n == 0 && i < n_addresses; i++) out[i] = addresses[i];
+    return n ? n : n_addresses;
 }

@@ -128,20 +128,6 @@ static enum outcome try_address(struct attempt *attempt, const struct rs_uid_add
     return outcome;
 }
 
-/* The addresses in the order of trial: loopback first on the server's own host, left out on others. How many.
- */
-static int order_addresses(const struct rs_uid_data *uid, struct rs_uid_address *out)
-{
-    bool here = uid->host_id == rs_os_host_id();
-    int n = 0;
-    for (int loopback = 1; loopback >= 0; loopback--)
-        for (int i = 0; i < uid->n_addresses; i++)
-            if (rs_address_is_loopback(&uid->addresses[i]) == loopback && (here || !loopback))
-                out[n++] = uid->addresses[i];
-    for (int i = 0; n == 0 && i < uid->n_addresses; i++) out[i] = uid->addresses[i];
-    return n ? n : uid->n_addresses;
-}
-
 /* One round over the addresses. tried gets "address (why not)" of each. */
 static enum outcome try_all(struct attempt *attempt, const struct rs_uid_address *addresses, int n,
                             char *tried, size_t nbytes, bool *refused_out)
@@ -168,7 +154,8 @@ static int join(struct attempt *attempt)
 {
     struct rs_bootstrap *bootstrap = attempt->bootstrap;
     struct rs_uid_address addresses[RS_UID_ADDRESSES];
-    int n = order_addresses(attempt->uid, addresses);
+    int n = rs_address_order(attempt->uid->addresses, attempt->uid->n_addresses, attempt->uid->host_id,
+                             addresses);
     bool here = attempt->uid->host_id == rs_os_host_id(), refused;
     uint64_t start_ns = rs_os_now_ns(), pause_ns = RETRY_MIN_NS;
     for (;;) {

@@ -27,7 +27,7 @@ void rs_bootstrap_set_hook(int (*hook)(void))
     atomic_store(&wait_hook, hook);
 }
 
-static int call_hook(void)
+int rs_link_hook(void)
 {
     int (*hook)(void) = atomic_load(&wait_hook);
     return hook ? hook() : 0;
@@ -50,7 +50,7 @@ static int wait_ready(int fd, short events, uint64_t deadline_ns)
         struct pollfd ready = {.fd = fd, .events = events};
         uint64_t now = rs_os_now_ns(), ms = now >= deadline_ns ? 0 : (deadline_ns - now) / 1000000 + 1;
         if (poll(&ready, 1, ms < HOOK_MS ? (int)ms : HOOK_MS) > 0) return 0;
-        RS_TRY(call_hook());
+        RS_TRY(rs_link_hook());
         if (now < deadline_ns) continue;
         errno = ETIMEDOUT;
         return rs_fail(RS_E_TIMEOUT, "no answer in time");
@@ -104,7 +104,7 @@ int rs_link_receive(int fd, void *data, size_t nbytes, uint64_t deadline_ns)
 
 int rs_link_pause(uint64_t *pause_ns, uint64_t deadline_ns)
 {
-    RS_TRY(call_hook());
+    RS_TRY(rs_link_hook());
     uint64_t now = rs_os_now_ns();
     if (now >= deadline_ns) return rs_fail(RS_E_TIMEOUT, "no answer in time");
     rs_wait_sleep_ns(deadline_ns - now < *pause_ns ? deadline_ns - now : *pause_ns);

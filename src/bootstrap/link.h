@@ -20,6 +20,9 @@ int rs_link_receive(int fd, void *data, size_t nbytes, uint64_t deadline_ns);
  * it. */
 int rs_link_pause(uint64_t *pause_ns, uint64_t deadline_ns);
 
+/* Ask the hook of rs_bootstrap_set_hook: 0, or its negative status. */
+int rs_link_hook(void);
+
 /* a + b without wrapping: UINT64_MAX is never. */
 uint64_t rs_link_add_ns(uint64_t a, uint64_t b);
 /* config->bootstrap_ns from now; 0 is never. */

@@ -6,14 +6,9 @@
  */
 #include "bootstrap/uid.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <netinet/in.h>
 
 #include "base/os.h"
 #include "base/status.h"
@@ -30,52 +25,6 @@ struct served {
 
 static pthread_mutex_t served_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct served *served_list; /* under served_lock */
-
-/* Listen on an address at a port of the kernel's choice, which is put into address. Descriptor, or -1 with
- * errno. */
-static int listen_on(struct rs_uid_address *address)
-{
-    struct sockaddr_storage socket_address;
-    socklen_t length = rs_address_socket(address, &socket_address);
-    int fd = socket(socket_address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return -1;
-    int on = 1;
-    if (address->family == 6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-    if (bind(fd, (struct sockaddr *)&socket_address, length) != 0 || listen(fd, SOMAXCONN) != 0 ||
-        getsockname(fd, (struct sockaddr *)&socket_address, &length) != 0) {
-        int error = errno;
-        close(fd);
-        errno = error;
-        return -1;
-    }
-    address->port = ntohs(address->family == 4 ? ((struct sockaddr_in *)&socket_address)->sin_port
-                                               : ((struct sockaddr_in6 *)&socket_address)->sin6_port);
-    return fd;
-}
-
-/* Listen on all that can be listened on; the addresses that cannot are left out. How many, or SYSTEM for
- * none. */
-static int listen_on_all(struct rs_uid_address *addresses, int n, int *fds)
-{
-    int n_fds = 0, error = 0;
-    char last[RS_ADDRESS_TEXT] = "";
-    for (int i = 0; i < n; i++) {
-        struct rs_uid_address address = addresses[i];
-        int fd = listen_on(&address);
-        if (fd < 0) {
-            error = errno;
-            rs_address_text(&address, last);
-            continue;
-        }
-        addresses[n_fds] = address;
-        fds[n_fds++] = fd;
-    }
-    memset(addresses + n_fds, 0, (size_t)(RS_UID_ADDRESSES - n_fds) * sizeof(*addresses));
-    if (n_fds == 0)
-        return rs_fail(RS_E_SYSTEM, "could not listen on %s for the rendezvous of a unique id: %s", last,
-                       strerror(error));
-    return n_fds;
-}
 
 /* Unlink what should go: all that match, or (uid NULL) those that env.c started; ended: only those that are
  * through. */
@@ -107,7 +56,7 @@ int rs_uid_serve_once(const struct rs_config *config, bool loopback_only, bool o
     struct served *entry = malloc(sizeof(*entry));
     if (!entry) return rs_fail(RS_E_NOMEM, "no memory for a unique id");
     int fds[RS_UID_ADDRESSES];
-    n = listen_on_all(data.addresses, n, fds);
+    n = rs_address_listen(data.addresses, n, fds, "the rendezvous of a unique id");
     if (n < 0) {
         free(entry);
         return n;

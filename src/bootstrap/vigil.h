@@ -26,6 +26,7 @@ struct rs_news {
     int host; /* which one tells it, or is lost: its index among the job's hosts */
     const void *bytes;
     size_t nbytes;
+    bool ended;       /* LOST: its first PE's process has ended; else it is silent, or out of reach */
     const char *text; /* LOST: "gave no sign of life for 30 s", "ended without rocshmem_finalize"; else "" */
 };
 

@@ -60,6 +60,7 @@ static int broadcast_inline(struct rs_step *step, void *dest, const void *source
 static int broadcast_pull(struct rs_step *step, void *dest, const void *source, size_t nbytes, int root)
 {
     struct rs_team *team = step->team;
+    if (RS_UNLIKELY(team->span != NULL)) return rs_span_broadcast(step, dest, source, nbytes, root);
     team->unsynced++;
     rs_step_post(step, NULL, 0);
     if (team->my_pe == root) {
@@ -132,6 +133,7 @@ int rs_collective_fcollect(struct rs_team *team, const struct rs_signature *sign
 {
     RS_COLLECTIVE(team, signature, step,
                   nbytes <= RS_INLINE_NBYTES ? fcollect_inline(&step, dest, source, nbytes)
+                  : team->span               ? rs_span_fcollect(&step, dest, source, nbytes)
                                              : pull_all(&step, dest, source, nbytes, true));
 }
 

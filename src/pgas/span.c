@@ -153,7 +153,7 @@ static void begin_line(struct rs_step *step)
     step->sequence = ++step->team->sequence;
 }
 
-static int meet_near(struct rs_step *step)
+int rs_span_meet_near(struct rs_step *step)
 {
     const struct rs_span *span = step->team->span;
     begin_line(step);
@@ -173,7 +173,7 @@ static int share(struct rs_step *step, struct packs *packs)
     size_t done = 0;
     for (int n = 0; n == 0 || done < nbytes; n++) {
         size_t head = n == 0 ? sizeof nbytes : 0;
-        if (n % SHARED == SHARED - 1) RS_TRY(meet_near(step));
+        if (n % SHARED == SHARED - 1) RS_TRY(rs_span_meet_near(step));
         begin_line(step);
         if (!leads) RS_TRY(rs_step_await_near(step, leader));
         unsigned char *payload = rs_step_line(step, leader)->payload;

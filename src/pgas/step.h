@@ -58,6 +58,13 @@ int rs_span_meet(struct rs_step *step);
 int rs_span_send(const struct rs_step *step, int to, const struct rs_letter_key *key, const void *body,
                  size_t nbytes);
 int rs_span_await(struct rs_step *step, const struct rs_letter_key *key, struct rs_letter **letter_out);
+/* Of a span: wait for this host's members, in a step that is no call. */
+int rs_span_meet_near(struct rs_step *step);
+/* Of a span, large (span_data.c): what is called last comes back when all members are done. */
+#define RS_SPAN_FEW 4 /* hosts that all pull from one */
+int rs_span_broadcast(struct rs_step *step, void *dest, const void *source, size_t nbytes, int root);
+int rs_span_fcollect(struct rs_step *step, void *dest, const void *source, size_t nbytes);
+int rs_span_reduce(struct rs_step *step, void *dest, const void *source, size_t n, enum rs_type type, int op);
 /* Of a span: complete the transfers of this step. */
 int rs_span_complete(const struct rs_step *step);
 /* What a wait in this step is for (rs_describe). arg: the struct rs_step. */

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "bootstrap/address.h"
 #include "bootstrap/link.h"
+#include "bootstrap/siphash.h"
 #include "bootstrap/wire.h"
 
 #define CONNECT_NS 3000000000u /* for one address to answer at all, and to send its challenge */
@@ -232,6 +233,8 @@ int rs_bootstrap_uid(struct rs_bootstrap *bootstrap_out, const struct rs_config 
     struct rs_bootstrap bootstrap = {
         .rank = rank, .nranks = nranks, .socket = -1, .server = -1, .launcher = "unique id"};
     bootstrap.deadline_ns = rs_link_deadline(config->bootstrap_ns);
+    for (int i = 0; i < 2; i++)
+        bootstrap.key[i] = rs_siphash(data.secret, i ? "other connections 1" : "other connections 0", 19);
     struct attempt attempt = {.uid = &data, .bootstrap = &bootstrap, .timeout_ns = config->bootstrap_ns};
     int rc = join(&attempt);
     if (rc == 0) rc = expect_frame(&bootstrap, RS_WIRE_READY, 0);

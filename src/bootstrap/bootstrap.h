@@ -23,6 +23,7 @@ struct rs_bootstrap {
     uint64_t deadline_ns; /* every step of init ends by then */
     const char *launcher; /* "unique id", "rocshmem-run", "torchrun", "Open MPI", "none": what found the job;
                              static */
+    uint64_t key[2];      /* made of the unique id's secret: for other connections of this job */
     char where[64];       /* "127.0.0.1:41234", for messages */
 };
 

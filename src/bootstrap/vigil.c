@@ -151,8 +151,8 @@ void rs_vigil_lost(struct rs_vigil *vigil, struct rs_line *line, bool ended, con
                  text);
         rs_vigil_fail(vigil, why);
     }
+    hand_on(vigil, &news);
     deliver(vigil, &news);
-    hand_on(vigil, &news); /* may lose others: they come after this one */
 }
 
 void rs_vigil_heard(struct rs_vigil *vigil, struct rs_line *line, const struct rs_vigil_frame *frame,
@@ -173,8 +173,8 @@ void rs_vigil_heard(struct rs_vigil *vigil, struct rs_line *line, const struct r
                            .nbytes = lost ? 0 : frame->nbytes,
                            .ended = frame->ended,
                            .text = text};
+    hand_on(vigil, &news); /* first: the callback of an exit does not return */
     deliver(vigil, &news);
-    hand_on(vigil, &news);
 }
 
 /* Give the lines what was told; *n_out: how many pieces that were in all. */

@@ -37,8 +37,8 @@ struct rs_vigil_options {
     int host, n_hosts;    /* mine, of how many; host 0 is the one that all are connected to */
     uint64_t job, key[2]; /* equal on all hosts: tells jobs apart; the secret that who connects must know */
     uint64_t timeout_ns;  /* 0: never lost by silence */
-    const unsigned char (*addresses)[RS_VIGIL_ADDRESS_NBYTES]; /* by host; only [0] is read, by start */
-    uint64_t deadline_ns;                                      /* for all hosts to come */
+    const unsigned char *address; /* host 0's, RS_VIGIL_ADDRESS_NBYTES; read by start only */
+    uint64_t deadline_ns;         /* for all hosts to come */
     int bootstrap; /* a socket; when something comes there, start gives up: init has failed elsewhere. -1: none */
     /* Called by the vigil's thread, from when start has succeeded; does not block. */
     void (*news)(void *arg, const struct rs_news *news);

@@ -274,7 +274,7 @@ int rs_vigil_join(const struct rs_vigil_options *options, int *fd_out)
     struct rs_vigil_address there;
     struct rs_uid_address addresses[RS_UID_ADDRESSES];
     struct attempt attempt = {.options = options};
-    memcpy(&there, options->addresses[0], sizeof(there));
+    memcpy(&there, options->address, sizeof(there));
     int n = 0;
     *fd_out = -1;
     while (n < RS_UID_ADDRESSES && there.addresses[n].family) n++;

@@ -176,13 +176,17 @@ static size_t take_frames(struct rs_vigil *vigil, struct rs_line *line, const un
 
 static bool keep_part(struct rs_line *line, const unsigned char *bytes, size_t n)
 {
-    if (n > 0 && !line->part) line->part = malloc(RS_VIGIL_IN_NBYTES / 2);
-    if (n > 0 && !line->part) return false;
-    if (n > 0) memcpy(line->part, bytes, n);
     line->n_part = (uint32_t)n;
-    if (n > 0) return true;
-    free(line->part);
-    line->part = NULL;
+    if (n == 0) {
+        free(line->part);
+        line->part = NULL;
+        return true;
+    }
+    if (!line->part) {
+        line->part = malloc(RS_VIGIL_IN_NBYTES / 2);
+        if (!line->part) return false;
+    }
+    memcpy(line->part, bytes, n);
     return true;
 }
 

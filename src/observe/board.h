@@ -64,6 +64,10 @@ struct rs_abort {
 struct rs_exit {
     _Alignas(128) _Atomic uint32_t state; /* 0 none, 1 being written, 2 status is valid */
     _Atomic int32_t status;
+    /* Jobs of several hosts (pgas/news.c). watched: the first PE's vigil hands an exit on to other hosts. told: it has,
+     * so that the PEs may end. dumps: how many were wished for. W: the vigil's thread, release; dumps: any PE's signal
+     * handler, by relaxed adding. R: who exits, acquire; dumps: the vigil, relaxed. */
+    _Atomic uint32_t watched, told, dumps;
 };
 
 /* A PE's log of dropped allocations (their sequence numbers), a ring. W: owner, plain. R: peers, plain, only

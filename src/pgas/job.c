@@ -27,7 +27,7 @@
 #include "pgas/signals.h"
 #include "pgas/windows.h"
 
-#define LAYOUT_VERSION 5u /* of the board and the windows: PEs must run the same library */
+#define LAYOUT_VERSION 6u /* of the board and the windows: PEs must run the same library */
 
 _Static_assert(RS_ROOM_NBYTES == RS_DEVICE_SHARED_NBYTES, "the board has what a device wants");
 
@@ -376,6 +376,7 @@ static int build_alone(struct rs_job *job, int listener, const struct hello *hel
     log_phase("make windows and open the others'", &since_ns);
     rc = rs_network_start(job, bootstrap, rc);
     if (rc == 0) rc = build(job, fds, &windows);
+    rc = rs_news_start(job, bootstrap, hellos[0].nonce, rc);
     log_phase("build the job", &since_ns);
     if (windows.base) job->device.ops->windows_unmap(&windows);
     for (int i = 0; i < FDS_MOST; i++)
@@ -480,6 +481,7 @@ void rs_job_destroy(struct rs_job *job)
         rs_log_set_pe(-1);
     }
     rs_network_end(job);
+    rs_news_close(job);
     if (job->device.state) job->device.ops->close(&job->device);
     rs_network_free(job);
     if (job->device.ops->words_free) job->device.ops->words_free(job->stream_complete);

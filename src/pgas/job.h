@@ -21,6 +21,7 @@
 #include "pgas/heap.h"
 #include "pgas/hosts.h"
 #include "pgas/mail.h"
+#include "pgas/news.h"
 #include "pgas/static_data.h"
 #include "pgas/team.h"
 #include "pgas/thread.h"
@@ -58,7 +59,8 @@ struct rs_job {
     struct rs_addresses *addresses; /* owned: of the network (network.c) */
     struct rs_proxy *proxy;         /* owned, between the network's end and the device's */
     struct rs_mail mail;
-    const char *launcher; /* static */
+    struct rs_news_desk *news; /* owned; NULL: one host, or not the first PE of it */
+    const char *launcher;      /* static */
     struct rs_config config;
     rocshmem_uniqueid_t uid; /* that init was given; zero otherwise */
     struct rs_watch watch;

@@ -26,6 +26,7 @@ struct rs_addresses {
 struct card {
     int32_t status;
     uint32_t nbytes;
+    unsigned char news[RS_VIGIL_ADDRESS_NBYTES]; /* PE 0's: where the hosts watch each other */
     union {
         unsigned char address[RS_NETWORK_ADDRESS_NBYTES];
         char text[RS_NETWORK_ADDRESS_NBYTES]; /* of a failure */
@@ -131,6 +132,7 @@ int rs_network_start(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc)
     struct card mine = {0}, *cards = calloc((size_t)job->n_pes, sizeof *cards);
     if (!cards) return rs_fail(RS_E_NOMEM, "no memory for the addresses of %d PEs", job->n_pes);
     if (rc == 0) rc = open_it(job, &mine);
+    if (rc == 0) rc = rs_news_open(job, mine.news);
     mine.status = rc;
     if (rc < 0)
         snprintf(mine.text, sizeof mine.text, "%.*s", (int)sizeof mine.text - 1, rs_error_slot()->text);
@@ -143,6 +145,7 @@ int rs_network_start(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc)
         else if (cards[pe].nbytes == 0 || cards[pe].nbytes > sizeof cards[pe].address)
             rc = rs_fail_pe(RS_E_BOOTSTRAP, pe, "PE %d gave no address on the network", pe);
     }
+    if (gathered == 0) rs_news_address(job, cards[0].news);
     if (rc == 0) rc = keep_addresses(job, cards);
     if (rc == 0) job->watch.progress = progress;
     free(cards);

@@ -16,6 +16,8 @@
 #include "base/wait.h"
 #include "observe/dump.h"
 
+#define TELL_NS 500000000u /* how long an exit waits for news of it to be on their way to other hosts */
+
 /* W: install and restore, release. R: handlers, acquire. */
 static const struct rs_board *_Atomic board_for_handlers;
 static struct sigaction old_dump, old_exit;
@@ -32,6 +34,7 @@ static void on_dump(int number)
     int saved = errno;
     const struct rs_board *board = atomic_load_explicit(&board_for_handlers, memory_order_acquire);
     if (board) rs_dump_state(board, STDERR_FILENO);
+    if (board) atomic_fetch_add_explicit(&board->exit->dumps, 1, memory_order_relaxed);
     errno = saved;
 }
 
@@ -82,6 +85,17 @@ static void tell_launcher(const char *name, int status)
     close(socket);
 }
 
+/* The first PE's vigil tells the other hosts of the exit that is on the board, before its process may end. */
+static void await_told(const struct rs_board *board)
+{
+    const struct rs_exit *exit = board->exit;
+    uint64_t deadline_ns = rs_os_now_ns() + TELL_NS;
+    while (atomic_load_explicit(&exit->watched, memory_order_acquire) &&
+           !atomic_load_explicit(&exit->told, memory_order_acquire) && rs_os_now_ns() < deadline_ns &&
+           rs_os_pid_alive(board->vitals[0].pid, board->vitals[0].start_time))
+        rs_wait_sleep_ns(200000);
+}
+
 void rs_signals_exit_all(const struct rs_board *board, int status, const char *launcher_socket)
 {
     uint32_t none = 0;
@@ -89,6 +103,7 @@ void rs_signals_exit_all(const struct rs_board *board, int status, const char *l
         atomic_store_explicit(&board->exit->status, status, memory_order_relaxed);
         atomic_store_explicit(&board->exit->state, 2, memory_order_release);
         tell_launcher(launcher_socket, status);
+        await_told(board);
         for (int i = 0; i < board->n_local; i++)
             if (i != board->my_local &&
                 atomic_load_explicit(&board->vitals[i].state, memory_order_acquire) == RS_PE_RUNNING &&

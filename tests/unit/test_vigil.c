@@ -42,7 +42,7 @@ static void a_host_that_does_not_come_is_named_at_the_deadline(void **state)
     (void)state;
     struct host *hosts[3];
     for (int i = 0; i < 3; i++) {
-        hosts[i] = make_host(i, 4, LONG_NS, i ? hosts[0]->address[0] : NULL);
+        hosts[i] = make_host(i, 4, LONG_NS, i ? hosts[0]->address : NULL);
         hosts[i]->options.deadline_ns = rs_os_now_ns() + SECOND / 2;
     }
     begin(hosts[0]);
@@ -64,7 +64,7 @@ static void news_on_the_bootstrap_end_a_start(void **state)
     (void)state;
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    struct host *first = make_host(0, 2, LONG_NS, NULL), *other = make_host(1, 2, LONG_NS, first->address[0]);
+    struct host *first = make_host(0, 2, LONG_NS, NULL), *other = make_host(1, 2, LONG_NS, first->address);
     first->options.bootstrap = other->options.bootstrap = ends[0];
     begin(other); /* host 0 listens, but does not answer */
     begin(first);
@@ -73,7 +73,7 @@ static void news_on_the_bootstrap_end_a_start(void **state)
     free_host(first);
     free_host(other);
     first = make_host(0, 2, LONG_NS, NULL);
-    other = make_host(1, 2, LONG_NS, first->address[0]);
+    other = make_host(1, 2, LONG_NS, first->address);
     first->options.bootstrap = other->options.bootstrap = ends[0];
     assert_int_equal(write(ends[1], "x", 1), 1);
     begin(first);
@@ -96,7 +96,7 @@ static int interrupt(void)
 static void the_hook_ends_a_start(void **state)
 {
     (void)state;
-    struct host *first = make_host(0, 2, LONG_NS, NULL), *other = make_host(1, 2, LONG_NS, first->address[0]);
+    struct host *first = make_host(0, 2, LONG_NS, NULL), *other = make_host(1, 2, LONG_NS, first->address);
     rs_bootstrap_set_hook(interrupt);
     assert_int_equal(rs_vigil_start(other->vigil, &other->options), RS_E_INTERRUPTED);
     assert_int_equal(rs_vigil_start(first->vigil, &first->options), RS_E_INTERRUPTED);
@@ -139,7 +139,7 @@ static void strangers_do_not_join_and_disturb_nobody(void **state)
     fds[n++] = introduce(first, 2, first->options.key, first->options.job, 3, NULL); /* twice */
     assert_true(is_closed(fds[n - 1]));
     assert_int_equal(n, STRANGERS);
-    struct host *other = make_host(1, 3, LONG_NS, first->address[0]);
+    struct host *other = make_host(1, 3, LONG_NS, first->address);
     begin(other);
     has_begun(other);
     has_begun(first);
@@ -161,7 +161,7 @@ static void silent_strangers_in_all_places_do_not_keep_a_host_out(void **state)
 {
     (void)state;
     enum { STRANGERS = RS_VISITORS + 40 };
-    struct host *first = make_host(0, 2, LONG_NS, NULL), *other = make_host(1, 2, LONG_NS, first->address[0]);
+    struct host *first = make_host(0, 2, LONG_NS, NULL), *other = make_host(1, 2, LONG_NS, first->address);
     int fds[STRANGERS];
     begin(first);
     for (int i = 0; i < STRANGERS; i++) fds[i] = visit(first);
@@ -176,7 +176,7 @@ static void silent_strangers_in_all_places_do_not_keep_a_host_out(void **state)
 static void a_host_with_the_wrong_key_stays_outside(void **state)
 {
     (void)state;
-    struct host *first = make_host(0, 2, LONG_NS, NULL), *other = make_host(1, 2, LONG_NS, first->address[0]);
+    struct host *first = make_host(0, 2, LONG_NS, NULL), *other = make_host(1, 2, LONG_NS, first->address);
     first->options.deadline_ns = other->options.deadline_ns = rs_os_now_ns() + SECOND / 2;
     other->options.key[1]++;
     begin(first);
@@ -294,7 +294,7 @@ static void the_callback_may_tell(void **state)
     (void)state;
     struct host *hosts[3];
     for (int i = 0; i < 3; i++) {
-        hosts[i] = make_host(i, 3, LONG_NS, i ? hosts[0]->address[0] : NULL);
+        hosts[i] = make_host(i, 3, LONG_NS, i ? hosts[0]->address : NULL);
         hosts[i]->on_news = answer;
         begin(hosts[i]);
     }

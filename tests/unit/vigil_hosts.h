@@ -23,7 +23,7 @@ struct heard {
 struct host {
     struct rs_vigil *vigil;
     struct rs_vigil_options options;
-    unsigned char address[1][RS_VIGIL_ADDRESS_NBYTES];
+    unsigned char address[RS_VIGIL_ADDRESS_NBYTES];
     pthread_t thread;
     int rc;
     uint64_t ns; /* that start took */
@@ -72,9 +72,9 @@ static inline struct host *make_host(int index, int n_hosts, uint64_t timeout_ns
                                               .news = take_news,
                                               .look = take_look,
                                               .arg = host};
-    assert_int_equal(rs_vigil_listen(&config, index == 0, &host->vigil, host->address[0]), 0);
-    if (address) memcpy(host->address[0], address, RS_VIGIL_ADDRESS_NBYTES);
-    host->options.addresses = host->address;
+    assert_int_equal(rs_vigil_listen(&config, index == 0, &host->vigil, host->address), 0);
+    if (address) memcpy(host->address, address, RS_VIGIL_ADDRESS_NBYTES);
+    host->options.address = host->address;
     return host;
 }
 
@@ -110,7 +110,7 @@ static inline void free_host(struct host *host)
 static inline void make_hosts(struct host **hosts, int n, uint64_t timeout_ns)
 {
     for (int i = 0; i < n; i++) {
-        hosts[i] = make_host(i, n, timeout_ns, i ? hosts[0]->address[0] : NULL);
+        hosts[i] = make_host(i, n, timeout_ns, i ? hosts[0]->address : NULL);
         begin(hosts[i]);
     }
     for (int i = 0; i < n; i++) has_begun(hosts[i]);
@@ -143,7 +143,7 @@ static inline int visit(const struct host *first)
 {
     struct rs_vigil_address there;
     struct sockaddr_storage to;
-    memcpy(&there, first->address[0], sizeof(there));
+    memcpy(&there, first->address, sizeof(there));
     int n = 0;
     while (n < RS_UID_ADDRESSES && there.addresses[n].family) n++;
     socklen_t length = rs_address_socket(&there.addresses[n - 1], &to); /* loopback */

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between a host's board and the vigil. The vigil's thread looks at the board every 20 ms, whoever waits or does not,
+ * and tells the other hosts what is new there: the first record of what broke the job, an exit, a wish for a dump. What
+ * other hosts tell, it writes on this board, where every wait of every PE of this host finds it on its slow ticks.
+ *
+ * All state of a desk belongs to the vigil's thread once that runs.
+ */
+#include "pgas/news.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "base/status.h"
+#include "bootstrap/wire.h"
+#include "observe/dump.h"
+#include "pgas/job.h"
+#include "pgas/signals.h"
+
+/* What travels when the job is broken: struct rs_abort's fields. */
+struct broken {
+    int32_t status, pe;
+    char op[64], text[896];
+};
+_Static_assert(sizeof(struct broken) <= RS_NEWS_NBYTES, "fits a piece of news");
+
+struct rs_news_desk {
+    struct rs_vigil *vigil;
+    unsigned char address[RS_VIGIL_ADDRESS_NBYTES]; /* PE 0's */
+    bool has_address;
+    bool told_broken, told_exit; /* or heard: not to be told again */
+    uint32_t dumps;              /* wishes that were handed on */
+};
+
+/* ---- what this host tells ---- */
+
+static void tell_broken(struct rs_job *job, struct rs_news_desk *desk)
+{
+    const struct rs_abort *record = job->board.abort;
+    if (atomic_load_explicit(&record->state, memory_order_acquire) != 2) return;
+    struct broken broken = {.status = record->status, .pe = record->pe};
+    memcpy(broken.op, record->op, sizeof broken.op);
+    memcpy(broken.text, record->text, sizeof broken.text);
+    desk->told_broken = true;
+    rs_vigil_tell(desk->vigil, RS_NEWS_BROKEN, &broken, sizeof broken);
+}
+
+static void tell_exit(struct rs_job *job, struct rs_news_desk *desk)
+{
+    int32_t status = atomic_load_explicit(&job->board.exit->status, memory_order_relaxed);
+    desk->told_exit = true;
+    rs_vigil_tell(desk->vigil, RS_NEWS_EXIT, &status, sizeof status);
+}
+
+static void look(void *arg)
+{
+    struct rs_job *job = arg;
+    struct rs_news_desk *desk = job->news;
+    if (!job->board.abort) return; /* init failed before there was a board */
+    struct rs_exit *exit = job->board.exit;
+    if (desk->told_exit) { /* the turn since then has sent it */
+        atomic_store_explicit(&exit->told, 1, memory_order_release);
+        return;
+    }
+    if (atomic_load_explicit(&exit->state, memory_order_acquire) == 2) {
+        tell_exit(job, desk);
+        return;
+    }
+    if (rs_board_look(&job->board, rs_os_now_ns()) < 0) rs_error_clear();
+    if (!desk->told_broken && rs_board_is_broken(&job->board)) tell_broken(job, desk);
+    uint32_t dumps = atomic_load_explicit(&exit->dumps, memory_order_relaxed);
+    if (dumps != desk->dumps) {
+        desk->dumps = dumps;
+        rs_vigil_tell(desk->vigil, RS_NEWS_DUMP, NULL, 0);
+    }
+}
+
+/* ---- what it hears ---- */
+
+/* "PE 3", "PEs 4-7". */
+static void name_pes(const struct rs_job *job, int host, char *out, size_t nbytes)
+{
+    bool *has = calloc((size_t)job->n_pes, sizeof *has);
+    char list[160] = "";
+    int n = 0;
+    for (int pe = 0; has && pe < job->n_pes; pe++) has[pe] = job->hosts.where[pe].host == host;
+    if (has) n = rs_wire_ranks_text(list, sizeof list, has, true, job->n_pes);
+    free(has);
+    if (n == 0) snprintf(list, sizeof list, "%d", job->hosts.first[host]);
+    char *of = strstr(list, " of ");
+    if (of) *of = '\0';
+    snprintf(out, nbytes, "PE%s %s", n == 1 ? "" : "s", list);
+}
+
+static void hear_lost(struct rs_job *job, const struct rs_news *news)
+{
+    char text[640], pes[200];
+    int first = job->hosts.first[news->host];
+    const char *name = rs_job_host_name(job, first);
+    name_pes(job, news->host, pes, sizeof pes);
+    if (news->ended)
+        snprintf(text, sizeof text,
+                 "host %s with %s is lost: its PE %d died or exited without rocshmem_finalize; see its own "
+                 "output for the cause",
+                 name, pes, first);
+    else
+        snprintf(text, sizeof text,
+                 "host %s with %s is lost: it %s; it is down, frozen or cut off from the network "
+                 "(ROCSHMEM_PEER_TIMEOUT sets how long that may last)",
+                 name, pes, news->text);
+    rs_board_abort(&job->board, RS_E_PEER, first, "host", text);
+}
+
+static void hear_broken(struct rs_job *job, const struct rs_news *news)
+{
+    struct broken broken;
+    if (news->nbytes != sizeof broken) return;
+    memcpy(&broken, news->bytes, sizeof broken);
+    broken.op[sizeof broken.op - 1] = broken.text[sizeof broken.text - 1] = '\0';
+    rs_board_abort(&job->board, broken.status, broken.pe, broken.op, broken.text);
+}
+
+static void hear_exit(struct rs_job *job, const struct rs_news *news)
+{
+    int32_t status;
+    if (news->nbytes != sizeof status) return;
+    memcpy(&status, news->bytes, sizeof status);
+    atomic_store_explicit(&job->board.exit->told, 1, memory_order_release);
+    rs_signals_exit_all(&job->board, status, job->config.run_socket);
+}
+
+static void hear(void *arg, const struct rs_news *news)
+{
+    struct rs_job *job = arg;
+    struct rs_news_desk *desk = job->news;
+    if (!job->board.abort || news->host < 0 || news->host >= job->hosts.n) return;
+    if (news->kind == RS_NEWS_DUMP) {
+        rs_dump_state(&job->board, STDERR_FILENO);
+    } else if (news->kind == RS_NEWS_EXIT) {
+        hear_exit(job, news);
+    } else {
+        desk->told_broken = true;
+        if (news->kind == RS_NEWS_LOST)
+            hear_lost(job, news);
+        else
+            hear_broken(job, news);
+    }
+}
+
+/* ---- for job.c ---- */
+
+int rs_news_open(struct rs_job *job, unsigned char address_out[RS_VIGIL_ADDRESS_NBYTES])
+{
+    memset(address_out, 0, RS_VIGIL_ADDRESS_NBYTES);
+    if (job->hosts.n == 1 || job->my_local != 0) return 0;
+    struct rs_news_desk *desk = calloc(1, sizeof *desk);
+    if (!desk) return rs_fail(RS_E_NOMEM, "no memory for news of other hosts");
+    int rc = rs_vigil_listen(&job->config, job->my_pe == 0, &desk->vigil, address_out);
+    if (rc < 0)
+        free(desk);
+    else
+        job->news = desk;
+    return rc;
+}
+
+void rs_news_address(struct rs_job *job, const unsigned char address[RS_VIGIL_ADDRESS_NBYTES])
+{
+    if (!job->news) return;
+    memcpy(job->news->address, address, RS_VIGIL_ADDRESS_NBYTES);
+    job->news->has_address = true;
+}
+
+int rs_news_start(struct rs_job *job, const struct rs_bootstrap *bootstrap, uint64_t nonce, int rc)
+{
+    struct rs_news_desk *desk = job->news;
+    if (!desk || !desk->has_address) return rc;
+    struct rs_vigil_options options = {.host = job->hosts.mine,
+                                       .n_hosts = job->hosts.n,
+                                       .job = nonce,
+                                       .key = {bootstrap->key[0], bootstrap->key[1]},
+                                       .timeout_ns = job->config.peer_timeout_ns,
+                                       .address = desk->address,
+                                       .deadline_ns = bootstrap->deadline_ns,
+                                       .bootstrap = bootstrap->socket,
+                                       .news = hear,
+                                       .look = look,
+                                       .arg = job};
+    if (rc < 0) { /* the first failure is the one to be told */
+        rocshmemx_error_t why = *rs_error_slot();
+        (void)rs_vigil_start(desk->vigil, &options);
+        *rs_error_slot() = why;
+        return rc;
+    }
+    RS_TRY(rs_vigil_start(desk->vigil, &options));
+    atomic_store_explicit(&job->board.exit->watched, 1, memory_order_release);
+    return 0;
+}
+
+void rs_news_close(struct rs_job *job)
+{
+    struct rs_news_desk *desk = job->news;
+    if (!desk) return;
+    if (job->board.abort) atomic_store_explicit(&job->board.exit->watched, 0, memory_order_release);
+    rs_vigil_stop(desk->vigil);
+    free(desk);
+    job->news = NULL;
+}

@@ -42,9 +42,8 @@ static const struct rs_note *only_note(const struct rs_board *board, int local)
     return only;
 }
 
-/* Has this process a thread that could call us, beside the one that waits? Ours are told by their names. When
- * it cannot be found out: yes. */
-static bool has_other_threads(pid_t pid)
+/* Ours, and UCX's, are told by their names. */
+bool rs_deadlock_other_threads(pid_t pid)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
@@ -58,7 +57,8 @@ static bool has_other_threads(pid_t pid)
         FILE *comm = fopen(path, "re");
         if (comm && !fgets(name, sizeof name, comm)) name[0] = '\0';
         if (comm) fclose(comm);
-        bool ours = strncmp(name, "rocshmem-", 9) == 0 && strtol(task->d_name, NULL, 10) != pid;
+        bool ours = (strncmp(name, "rocshmem-", 9) == 0 || strcmp(name, "async\n") == 0) &&
+                    strtol(task->d_name, NULL, 10) != pid;
         n += !ours;
     }
     closedir(tasks);
@@ -156,7 +156,8 @@ int rs_deadlock_look(struct rs_job *job, struct rs_thread *thread, uint64_t wait
     /* Q may have posted s since this thread polled; if so, it did before it wrote what it awaits now. */
     if (has_come(job, thread->awaits, peer, thread->awaits_step)) return 0;
     if (has_come(job, awaits, job->my_pe, step)) return 0;
-    if (has_other_threads(getpid()) || has_other_threads(job->board.vitals[local].pid)) return 0;
+    if (rs_deadlock_other_threads(getpid()) || rs_deadlock_other_threads(job->board.vitals[local].pid))
+        return 0;
     if (atomic_load_explicit(&theirs->awaits, memory_order_relaxed) != awaits) return 0; /* interrupted */
     return report(job, thread, peer, awaits, step);
 }

@@ -60,6 +60,7 @@ struct rs_job {
     struct rs_proxy *proxy;         /* owned, between the network's end and the device's */
     struct rs_mail mail;
     struct rs_news_desk *news; /* owned; NULL: one host, or not the first PE of it */
+    struct rs_asked *asked;    /* owned, when there is a network: what this PE answers (question.c) */
     const char *launcher;      /* static */
     struct rs_config config;
     rocshmem_uniqueid_t uid; /* that init was given; zero otherwise */

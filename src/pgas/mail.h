@@ -18,7 +18,7 @@ enum rs_letter_kind {
     RS_LETTER_MEET = 1, /* a meet of a team: what the hosts know so far */
     RS_LETTER_PIECE,    /* data of a collective */
     RS_LETTER_SET,      /* a member of an active set says which slot it took */
-    RS_LETTER_ASK,      /* what did you call as this step of this team? */
+    RS_LETTER_ASK, /* what did you call as this meet of this team, and for whom do you wait? (question.c) */
     RS_LETTER_ANSWER
 };
 struct rs_letter_key {

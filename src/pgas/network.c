@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "pgas/collective.h"
 #include "pgas/job.h"
+#include "pgas/question.h"
 #include "transport/proxy.h"
 
 /* All PEs' addresses, one behind the other; those of this host's are left out. */
@@ -58,7 +59,10 @@ static void receive(void *arg, int from, const void *head, size_t head_nbytes, c
     }
     memcpy(&letter, head, sizeof letter);
     letter.key.from = from;
-    if (rs_mail_put(&job->mail, &letter, body, body_nbytes) < 0) /* who waits for it would wait for ever */
+    if (letter.key.kind == RS_LETTER_ASK)
+        rs_question_answer(job, &letter);
+    else if (rs_mail_put(&job->mail, &letter, body, body_nbytes) <
+             0) /* who waits for it would wait for ever */
         rs_board_abort(&job->board, RS_E_NOMEM, job->my_pe, "message", rs_error_slot()->text);
 }
 
@@ -93,6 +97,7 @@ static int open_it(struct rs_job *job, struct card *mine)
                                      .lost = lost,
                                      .arg = job};
     size_t nbytes = 0;
+    RS_TRY(rs_questions_create(&job->asked));
     RS_TRY(rs_net_open(&job->net, &options));
     RS_TRY(job->net->ops->address(job->net->network, mine->address, sizeof mine->address, &nbytes));
     mine->nbytes = (uint32_t)nbytes;
@@ -176,6 +181,8 @@ void rs_network_free(struct rs_job *job)
 {
     rs_proxy_close(job->proxy);
     job->proxy = NULL;
+    rs_questions_destroy(job->asked);
+    job->asked = NULL;
     if (!job->addresses) return;
     free(job->addresses->at);
     free(job->addresses->bytes);

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pgas/question.h"
 #include "pgas/step.h"
 
 #define SHARED 32                           /* lines in a row */
@@ -78,26 +79,36 @@ static int letters_differ(const struct rs_step *step, const struct rs_letter *le
                            " (but an earlier call of the team, or a later step, differed)");
 }
 
-int rs_span_await(struct rs_step *step, const struct rs_letter_key *key, struct rs_letter **letter_out)
+static int await_letter(struct rs_step *step, const struct rs_letter_key *key, struct rs_letter **letter_out)
 {
     struct rs_mail *mail = &step->team->job->mail;
     struct rs_wait wait;
+    struct rs_question question = {.step = step, .key = *key, .wait = &wait};
     rs_wait_begin(&wait, &step->team->job->watch);
-    step->awaits = key->from + 1;
     for (;;) {
         uint64_t n_come = atomic_load_explicit(&mail->n_come, memory_order_acquire);
         struct rs_letter *letter = rs_mail_take(mail, key);
         if (letter) {
-            step->awaits = 0;
             *letter_out = letter;
             if (RS_LIKELY(letter->head.history == step->team->history)) return 0;
             int rc = letters_differ(step, letter);
             free(letter);
             return rc;
         }
-        do RS_TRY(rs_wait_pause(&wait));
-        while (atomic_load_explicit(&mail->n_come, memory_order_relaxed) == n_come);
+        do {
+            RS_TRY(rs_wait_pause(&wait));
+            if (RS_UNLIKELY(rs_question_is_due(&question))) RS_TRY(rs_question_ask(&question));
+        } while (atomic_load_explicit(&mail->n_come, memory_order_relaxed) == n_come);
     }
+}
+
+int rs_span_await(struct rs_step *step, const struct rs_letter_key *key, struct rs_letter **letter_out)
+{
+    step->awaits = key->from + 1;
+    int rc = await_letter(step, key, letter_out);
+    step->awaits = 0;
+    rs_question_end(step->team->job);
+    return rc;
 }
 
 int rs_span_send(const struct rs_step *step, int to, const struct rs_letter_key *key, const void *body,
@@ -230,13 +241,15 @@ static int unpack(struct rs_step *step, const struct packs *packs)
 int rs_span_meet(struct rs_step *step)
 {
     struct rs_team *team = step->team;
-    const struct rs_span *span = team->span;
+    struct rs_span *span = team->span;
     struct packs packs = {0};
     bool leads = team->my_pe == span->near[0];
     int rc = 0;
     free(step->all);
     step->all = NULL;
     team->meets++;
+    rs_called_write(&span->called[team->meets % RS_SPAN_CALLED], team->meets, step->signature);
+    atomic_store_explicit(&span->n_met, team->meets, memory_order_release);
     for (int k = 1; leads && k < span->n_near && rc == 0; k++) rc = rs_step_await_near(step, span->near[k]);
     if (leads && rc == 0) rc = pack_near(step, &packs);
     if (leads && rc == 0) rc = gather(step, &packs);

@@ -30,6 +30,7 @@ static void span_free(struct rs_span *span)
     free(span->host_of);
     free(span->first);
     free(span->near);
+    free(span->called);
     free(span);
 }
 
@@ -47,8 +48,9 @@ static int span_make(const struct rs_job *job, const int *members, int n, struct
         span->host_of = malloc((size_t)n * sizeof *span->host_of);
         span->first = malloc((size_t)n * sizeof *span->first);
         span->near = malloc((size_t)n * sizeof *span->near);
+        span->called = calloc(RS_SPAN_CALLED, sizeof *span->called);
     }
-    if (!span || !number || !span->host_of || !span->first || !span->near) {
+    if (!span || !number || !span->host_of || !span->first || !span->near || !span->called) {
         span_free(span);
         free(number);
         return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n);

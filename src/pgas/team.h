@@ -16,6 +16,7 @@
 
 struct rs_job;
 struct rs_post;
+struct rs_called;
 struct rs_stream_slots;
 
 #define RS_STREAM_RING 8                  /* stream collectives of one team that may be in flight */
@@ -30,7 +31,12 @@ struct rs_span {
     int *host_of;      /* owned: position -> host */
     int *first;        /* owned: host -> position of its first member, who leads it */
     int n_near, *near; /* owned: positions of this host's members; near[0] leads */
+    /* What this PE called in its last meets, for other hosts that ask. W: the thread in the meet. R: who makes
+     * progress on the network, as struct rs_called says. */
+    struct rs_called *called; /* owned, RS_SPAN_CALLED */
+    _Atomic uint64_t n_met;   /* meets begun. W: that thread, release, after called. R: the same, acquire */
 };
+#define RS_SPAN_CALLED 64
 
 struct rs_team {
     struct rs_job *job;

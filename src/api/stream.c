@@ -49,9 +49,18 @@ static int put_signal(struct rs_thread *t, void *dest, const void *source, size_
     struct rs_job *job = rs_thread_job(t);
     RS_TRY(rs_check_sig_op(sig_op));
     RS_TRY(rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, pe));
-    RS_TRY(put(t, dest, source, nelems, pe, stream));
+    RS_TRY(rs_check_transfer(t, job, "dest", dest, "source", source, nelems, pe));
     const struct rs_route *route = &job->routes[pe];
-    return route->ops->signal_on_stream(route, stream, sig_addr, signal, sig_op);
+    if (nelems && route->ops->put_signal_on_stream) {
+        RS_TRY(
+            route->ops->put_signal_on_stream(route, stream, dest, source, nelems, sig_addr, signal, sig_op));
+    } else {
+        if (nelems) RS_TRY(route->ops->put_on_stream(route, stream, dest, source, nelems));
+        RS_TRY(route->ops->signal_on_stream(route, stream, sig_addr, signal, sig_op));
+    }
+    rs_count(&t->counters.peers[pe].puts, 1);
+    rs_count(&t->counters.peers[pe].put_nbytes, nelems);
+    return 0;
 }
 
 static int wait_until(struct rs_thread *t, uint64_t *sig_addr, int cmp, uint64_t cmp_value, void *stream)

@@ -389,9 +389,11 @@ int rs_gpu_words_alloc(struct rs_device *dev, size_t nbytes, void **words_out)
     uintptr_t there = 0;
     struct rs_gpu_words *record = malloc(sizeof *record);
     if (!record) return rs_fail(RS_E_NOMEM, "no memory for %zu bytes of words", nbytes);
-    int rc = rs_gpu_enter(gpu, &entry), code = 0;
+    int rc = rs_gpu_enter(gpu, &entry), code = 0, mode = 2; /* relaxed: this is no part of a capture */
+    gpu->drv->capture_mode(&mode);
     if (rc == 0) code = gpu->drv->host_alloc(&words, nbytes, gpu->drv->host_flags);
     if (rc == 0 && code == 0) code = gpu->drv->host_pointer(&there, words, 0);
+    gpu->drv->capture_mode(&mode);
     if (code) rc = rs_gpu_fail(gpu->drv, code, "give pinned memory");
     if (rc == 0 && (!words || there != (uintptr_t)words))
         rc = rs_fail(RS_E_UNSUPPORTED, "pinned memory has another address on the device, %p for %p",

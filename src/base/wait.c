@@ -43,7 +43,7 @@ int rs_wait_slow(struct rs_wait *wait)
             sched_yield();
             return 0;
         }
-        wait->start_ns = wait->tick_ns = rs_os_now_ns();
+        wait->start_ns = wait->tick_ns = wait->busy_ns = rs_os_now_ns();
         wait->sleep_ns = SLEEP_MIN_NS;
         return look(wait, wait->start_ns);
     }
@@ -51,10 +51,21 @@ int rs_wait_slow(struct rs_wait *wait)
         sched_yield();
         if (wait->yields % YIELDS_A_LOOK) return 0;
         uint64_t now = rs_os_now_ns();
-        if (now - wait->start_ns > YIELD_NS) wait->sleep_ns = SLEEP_MIN_NS + 1;
+        if (wait->came) wait->busy_ns = now;
+        wait->came = 0;
+        if (now - wait->busy_ns > YIELD_NS) wait->sleep_ns = SLEEP_MIN_NS + 1;
         return look(wait, now);
     }
-    rs_wait_sleep_ns(wait->sleep_ns);
+    if (wait->watch && wait->watch->doze)
+        wait->watch->doze(wait->watch->arg, wait->sleep_ns);
+    else
+        rs_wait_sleep_ns(wait->sleep_ns);
+    uint64_t now = rs_os_now_ns();
     wait->sleep_ns = wait->sleep_ns * 2 < SLEEP_MAX_NS ? wait->sleep_ns * 2 : SLEEP_MAX_NS;
-    return look(wait, rs_os_now_ns());
+    if (wait->came) { /* and more may: back to yielding */
+        wait->busy_ns = now;
+        wait->came = 0;
+        wait->sleep_ns = SLEEP_MIN_NS;
+    }
+    return look(wait, now);
 }

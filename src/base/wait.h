@@ -28,17 +28,20 @@ struct rs_watch {
     /* A slow tick: 0 to go on, or a negative status (worded). first: the wait's first one. waited_ns: since
      * it began. */
     int (*tick)(void *arg, uint64_t waited_ns, int first);
-    /* Between any two polls, where what is waited for may come through this process itself: a network. NULL: no
-     * need. */
-    void (*progress)(void *arg);
+    /* Between any two polls, where what is waited for may come through this process itself: a network. How much came;
+     * while something does, no wait sleeps. NULL: no need. */
+    unsigned (*progress)(void *arg);
+    /* The sleep of such a wait: at most ns, or until something comes. */
+    void (*doze)(void *arg, uint64_t ns);
     void *arg;
 };
 
 struct rs_wait {
     const struct rs_watch *watch; /* may be NULL: then only sleeps */
     uint32_t polls, spin_count;   /* polls so far (saturating), and how many come before a yield */
-    uint32_t yields;
-    uint64_t start_ns, tick_ns; /* 0 until the first yield; the next slow tick */
+    uint32_t yields, came;        /* came: progress has had something since the clock was read */
+    uint64_t start_ns, tick_ns;   /* 0 until the first yield; the next slow tick */
+    uint64_t busy_ns;             /* when something came last; at first start_ns */
     uint64_t sleep_ns;
 };
 
@@ -54,7 +57,7 @@ static inline void rs_cpu_relax(void)
 static inline void rs_wait_begin(struct rs_wait *wait, const struct rs_watch *watch)
 {
     wait->watch = watch;
-    wait->polls = wait->yields = 0;
+    wait->polls = wait->yields = wait->came = 0;
     wait->spin_count = watch ? watch->spin_count : 0;
     wait->start_ns = 0;
 }
@@ -64,7 +67,7 @@ int rs_wait_slow(struct rs_wait *wait);
 /* Between two polls. 0, or a negative status: stop waiting. */
 static inline int rs_wait_pause(struct rs_wait *wait)
 {
-    if (wait->watch && wait->watch->progress) wait->watch->progress(wait->watch->arg);
+    if (wait->watch && wait->watch->progress && wait->watch->progress(wait->watch->arg) > 0) wait->came = 1;
     if (wait->polls < wait->spin_count) {
         wait->polls++;
         rs_cpu_relax();

@@ -123,7 +123,7 @@ static inline const char *rs_job_host_name(const struct rs_job *job, int pe)
 /* What came by the network is looked at, for callers that poll without a wait. */
 static inline void rs_job_poll(const struct rs_job *job)
 {
-    if (RS_UNLIKELY(job->net)) job->net->ops->progress(job->net->network);
+    if (RS_UNLIKELY(job->net)) (void)job->net->ops->progress(job->net->network);
 }
 
 static inline bool rs_job_has_pe(const struct rs_job *job, int pe)

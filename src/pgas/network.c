@@ -124,10 +124,16 @@ static int keep_addresses(struct rs_job *job, const struct card *cards)
     return 0;
 }
 
-static void progress(void *arg)
+static unsigned progress(void *arg)
 {
     const struct rs_job *job = arg;
-    job->net->ops->progress(job->net->network);
+    return job->net->ops->progress(job->net->network);
+}
+
+static void doze(void *arg, uint64_t ns)
+{
+    const struct rs_job *job = arg;
+    job->net->ops->doze(job->net->network, ns);
 }
 
 int rs_network_start(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc)
@@ -152,7 +158,10 @@ int rs_network_start(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc)
     }
     if (gathered == 0) rs_news_address(job, cards[0].news);
     if (rc == 0) rc = keep_addresses(job, cards);
-    if (rc == 0) job->watch.progress = progress;
+    if (rc == 0) {
+        job->watch.progress = progress;
+        job->watch.doze = doze;
+    }
     free(cards);
     return rc;
 }
@@ -171,6 +180,7 @@ void rs_network_end(struct rs_job *job)
 {
     if (!job->net) return;
     job->watch.progress = NULL;
+    job->watch.doze = NULL;
     job->proxy = job->net->proxy;
     rs_proxy_stop(job->proxy);
     rs_net_close(job->net, job->built && !rs_board_is_broken(&job->board));

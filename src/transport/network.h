@@ -106,8 +106,10 @@ struct rs_network_ops {
      * waits for the other side to act. */
     int (*send)(struct rs_network *network, int pe, const void *head, size_t head_nbytes, const void *body,
                 size_t body_nbytes);
-    /* Poll once; cheap when nothing came. */
-    void (*progress)(struct rs_network *network);
+    /* Poll once; cheap when nothing came. How much did. */
+    unsigned (*progress)(struct rs_network *network);
+    /* Sleep until something comes, or ns have passed. What came is left to progress. */
+    void (*doze)(struct rs_network *network, uint64_t ns);
     /* For people: "tcp over eth0", what is used towards a PE; and for rocshmem-info. */
     void (*describe)(struct rs_network *network, int pe, char *out, size_t nbytes);
 };

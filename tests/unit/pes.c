@@ -72,7 +72,7 @@ static int fake_send(struct rs_network *network, int pe, const void *head, size_
 }
 
 /* What broke the job on one host breaks it on the others. */
-static void fake_progress(struct rs_network *network)
+static unsigned fake_progress(struct rs_network *network)
 {
     const struct pes *pes = network->pes;
     struct rs_board *mine = &pes->jobs[network->pe]->board;
@@ -81,6 +81,7 @@ static void fake_progress(struct rs_network *network)
         if (theirs != mine->abort && atomic_load_explicit(&theirs->state, memory_order_acquire) == 2)
             rs_board_abort(mine, theirs->status, theirs->pe, theirs->op, theirs->text);
     }
+    return 0;
 }
 
 static const struct rs_network_ops fake_ops = {.name = "fake",
@@ -92,10 +93,10 @@ static const struct rs_network_ops fake_ops = {.name = "fake",
                                                .send = fake_send,
                                                .progress = fake_progress};
 
-static void progress(void *arg)
+static unsigned progress(void *arg)
 {
     const struct rs_job *job = arg;
-    job->net->ops->progress(job->net->network);
+    return job->net->ops->progress(job->net->network);
 }
 
 static void join_network(struct pes *pes, struct rs_job *job)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -18,6 +19,7 @@
 
 enum { AM_ID = 7 };
 #define SMALL_NBYTES 4096 /* copied beside the head, so that the caller need not wait for UCX */
+#define HOT_NS 50000u
 #define FAIL(network, ...) (network)->host->fail(__VA_ARGS__)
 
 static _Thread_local char self; /* its address is the thread's */
@@ -39,6 +41,13 @@ void rs_engine_unlock(struct rs_network *network)
 bool rs_engine_is_inside(const struct rs_network *network)
 {
     return atomic_load_explicit(&network->owner, memory_order_relaxed) == &self;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* ---- losing a peer ---- */
@@ -539,21 +548,38 @@ static unsigned poll_locked(struct rs_network *network)
     return n;
 }
 
-void rs_engine_poll(struct rs_network *network)
+unsigned rs_engine_poll(struct rs_network *network)
 {
-    if (rs_engine_is_inside(network) || pthread_mutex_trylock(&network->lock) != 0) return;
+    if (rs_engine_is_inside(network) || pthread_mutex_trylock(&network->lock) != 0) return 0;
     atomic_store_explicit(&network->owner, &self, memory_order_relaxed);
-    poll_locked(network);
+    unsigned n = poll_locked(network);
     rs_engine_unlock(network);
+    return n;
 }
 
-/* While others poll, looks every millisecond whether they still do; else sleeps until something comes. */
+static void sleep_on(struct rs_network *network, struct pollfd *ready, nfds_t n, uint64_t ns)
+{
+    struct timespec span = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+    rs_engine_lock(network);
+    bool armed = rs_ucp.arm(network->worker) == UCS_OK; /* else something came since the last poll */
+    rs_engine_unlock(network);
+    if (armed) ppoll(ready, n, &span, NULL);
+}
+
+void rs_engine_doze(struct rs_network *network, uint64_t ns)
+{
+    struct pollfd ready = {.fd = network->efd, .events = POLLIN};
+    sleep_on(network, &ready, 1, ns);
+}
+
+/* While others poll, looks every millisecond whether they still do; else sleeps until something comes, and stays awake for
+ * a moment: more may. */
 void *rs_engine_run(void *arg)
 {
     struct rs_network *network = arg;
-    uint64_t polls = UINT64_MAX;
+    uint64_t polls = UINT64_MAX, busy_ns = 0;
     while (!atomic_load_explicit(&network->stop, memory_order_acquire)) {
-        uint64_t now = atomic_load_explicit(&network->n_polls, memory_order_relaxed);
+        uint64_t now = atomic_load_explicit(&network->n_polls, memory_order_relaxed), now_is = now_ns();
         struct pollfd ready[] = {{.fd = network->efd, .events = POLLIN},
                                  {.fd = network->wake_fd, .events = POLLIN}};
         if (now != polls) {
@@ -561,12 +587,11 @@ void *rs_engine_run(void *arg)
             poll(&ready[1], 1, 1);
             continue;
         }
-        rs_engine_lock(network);
-        while (poll_locked(network)) {
-        }
-        ucs_status_t status = rs_ucp.arm(network->worker);
-        rs_engine_unlock(network);
-        if (status == UCS_OK) poll(ready, 2, 1000);
+        if (rs_engine_poll(network) > 0) busy_ns = now_is;
+        if (now_is - busy_ns < HOT_NS)
+            sched_yield();
+        else
+            sleep_on(network, ready, 2, 1000000000u);
     }
     return NULL;
 }
@@ -589,13 +614,6 @@ int rs_engine_start(struct rs_network *network)
     if (network->wake_fd < 0) return FAIL(network, RS_E_SYSTEM, -1, "eventfd: %s", strerror(errno));
     the_network = network;
     return 0;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Goodbye to all, then close; what does not close within two seconds is closed by force. */

@@ -118,7 +118,9 @@ void rs_engine_unlock(struct rs_network *network);
 bool rs_engine_is_inside(
     const struct rs_network *network); /* this thread holds the lock: it is in a callback */
 /* Under the lock or not; does nothing when another thread is at it. */
-void rs_engine_poll(struct rs_network *network);
+unsigned rs_engine_poll(struct rs_network *network);
+/* Sleep until something comes, ns at most. */
+void rs_engine_doze(struct rs_network *network, uint64_t ns);
 void *rs_engine_run(void *network);
 
 int rs_engine_start(struct rs_network *network);

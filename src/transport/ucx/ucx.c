@@ -266,10 +266,17 @@ static int ucx_send(struct rs_network *network, int pe, const void *head, size_t
     return rc;
 }
 
-static void ucx_progress(struct rs_network *network)
+static unsigned ucx_progress(struct rs_network *network)
 {
-    atomic_fetch_add_explicit(&network->n_polls, 1, memory_order_relaxed);
-    rs_engine_poll(network);
+    atomic_store_explicit(&network->n_polls,
+                          atomic_load_explicit(&network->n_polls, memory_order_relaxed) + 1,
+                          memory_order_relaxed); /* a lost count is no harm: it changed */
+    return rs_engine_poll(network);
+}
+
+static void ucx_doze(struct rs_network *network, uint64_t ns)
+{
+    rs_engine_doze(network, ns);
 }
 
 static void ucx_describe(struct rs_network *network, int pe, char *out, size_t nbytes)
@@ -403,6 +410,7 @@ const struct rs_network_ops *rs_network_plugin(uint32_t version)
         .begin = ucx_begin,
         .send = ucx_send,
         .progress = ucx_progress,
+        .doze = ucx_doze,
         .describe = ucx_describe,
     };
     return version == RS_NETWORK_VERSION ? &ops : NULL;

@@ -440,7 +440,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t nbytes) /* FN
     return hash;
 }
 
-static uint64_t find_host_id(void)
+uint64_t rs_os_machine_id(void)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     char text[256];
@@ -451,7 +451,12 @@ static uint64_t find_host_id(void)
         rs_os_host_name(text, sizeof(text));
         n = (ssize_t)strlen(text);
     }
-    hash = hash_bytes(hash, text, (size_t)n);
+    return hash_bytes(hash, text, (size_t)n);
+}
+
+static uint64_t find_host_id(void)
+{
+    uint64_t hash = rs_os_machine_id();
     static const char *const namespaces[] = {"/proc/self/ns/net", "/proc/self/ns/pid", "/proc/self/ns/ipc"};
     for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
         struct stat info;

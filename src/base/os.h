@@ -48,6 +48,8 @@ bool rs_os_pid_alive(pid_t pid, uint64_t start_time);
 bool rs_os_may_be_allocated(const void *p);
 /* Which host (boot, network, pid and ipc namespace) this process is on: equal numbers can share memory. */
 uint64_t rs_os_host_id(void);
+/* Which machine, whatever its namespaces: equal numbers share its cores. */
+uint64_t rs_os_machine_id(void);
 void rs_os_host_name(char *out, size_t nbytes);
 
 /* Sleep while *word is expected, at most limit_ns, or until woken; early returns happen. Also between processes. */

@@ -35,7 +35,7 @@ struct rs_job *_Atomic rs_job_current;
 
 /* What a PE tells all others first. */
 struct hello {
-    uint64_t host, heap_nbytes, nonce;
+    uint64_t host, machine, heap_nbytes, nonce; /* one machine may play several hosts */
     uint64_t data_nbytes, program; /* static data to be symmetric, 0 for none; of which program */
     uint32_t layout_version, max_teams;
     uint64_t cpus[16]; /* that this PE may run on, as a set */
@@ -128,6 +128,7 @@ static int agree(struct rs_job *job, const struct hello *hellos)
     job->n_local = job->hosts.n_near;
     const struct hello *zero = &hellos[0];
     uint64_t cpus[16] = {0};
+    int n_here = 0;
     for (int pe = 0; pe < job->n_pes; pe++) {
         const struct hello *h = &hellos[pe];
         if (h->layout_version != LAYOUT_VERSION)
@@ -152,12 +153,14 @@ static int agree(struct rs_job *job, const struct hello *hellos)
                 "their static variables can't be symmetric; start the same executable on every PE",
                 pe);
         if (h->max_teams > job->config.max_teams) job->config.max_teams = h->max_teams;
-        if (rs_job_local(job, pe) >= 0)
-            for (int i = 0; i < 16; i++) cpus[i] |= h->cpus[i];
+        if (h->machine != hellos[job->my_pe].machine) continue;
+        n_here++;
+        for (int i = 0; i < 16; i++) cpus[i] |= h->cpus[i];
     }
-    int n_cpus = 0; /* of this host's PEs together: each may be bound to a share */
+    int n_cpus = 0; /* of this machine's PEs together: each may be bound to a share */
     for (int i = 0; i < 16; i++) n_cpus += __builtin_popcountll(cpus[i]);
-    job->watch.spin_count = job->n_local > n_cpus && n_cpus > 0 ? 0 : (uint32_t)job->config.spin_count;
+    job->watch.spin_count = n_here > n_cpus && n_cpus > 0 ? 0 : (uint32_t)job->config.spin_count;
+    if (job->hosts.n > 1) job->watch.spin_count /= 16; /* each of them looks at the network */
     return 0;
 }
 
@@ -406,6 +409,7 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
         .data_nbytes = job->data.nbytes,
         .program = job->data.program,
         .host = host_of(&job->config),
+        .machine = rs_os_machine_id(),
         .heap_nbytes = job->config.heap_nbytes,
         .layout_version = LAYOUT_VERSION,
         .max_teams = (uint32_t)job->config.max_teams,

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 int me, n_pes;
+int n_near, my_near;
+static uint64_t *hosts; /* by PE */
 bool on_host;
 
 static const struct chapter *const chapters[] = {
@@ -291,6 +293,47 @@ static int run_case(const struct test_case *test, int *counts)
     return sum + atomic_load(&failures);
 }
 
+/* What tells hosts apart, as one number: the name that a test gives a PE's host, or its name and its namespaces. */
+static uint64_t host_number(void)
+{
+    char text[512] = "", link[128] = "";
+    const char *given = getenv("ROCSHMEM_NODE_ID");
+    static const char *const links[] = {"/proc/self/ns/net", "/proc/self/ns/ipc", "/proc/self/ns/pid"};
+    if (given && *given) {
+        snprintf(text, sizeof text, "%s", given);
+    } else {
+        gethostname(text, 100);
+        for (int i = 0; i < 3; i++) {
+            ssize_t n = readlink(links[i], link, sizeof link - 1);
+            link[n > 0 ? n : 0] = '\0';
+            strcat(text, link);
+        }
+    }
+    uint64_t hash = 14695981039346656037u;
+    for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    return hash;
+}
+
+static void find_hosts(void)
+{
+    uint64_t *numbers = symmetric(sizeof *numbers * (size_t)(n_pes + 1)), mine = host_number();
+    heap_write(&numbers[n_pes], &mine, sizeof mine);
+    rocshmem_barrier_all();
+    rocshmem_fcollectmem(ROCSHMEM_TEAM_WORLD, numbers, &numbers[n_pes], sizeof mine);
+    hosts = ordinary(sizeof *hosts * (size_t)n_pes);
+    for (int pe = 0; pe < n_pes; pe++) {
+        hosts[pe] = GET(&numbers[pe]);
+        if (pe < me) my_near += hosts[pe] == mine;
+        n_near += hosts[pe] == mine;
+    }
+    rocshmem_free(numbers);
+}
+
+bool is_near(int pe)
+{
+    return hosts[pe] == hosts[me];
+}
+
 static bool selected(const char *chapter, const char *name, int argc, char **argv)
 {
     char whole[160];
@@ -310,6 +353,7 @@ int main(int argc, char **argv)
     if (!rocshmemx_initialized()) return 2;
     me = rocshmem_my_pe();
     n_pes = rocshmem_n_pes();
+    find_hosts();
     on_host = strcmp(rocshmemx_device_name(), "host") == 0;
     int *counts = symmetric(sizeof(int) * (size_t)n_pes);
     for (size_t c = 0; c < sizeof chapters / sizeof chapters[0]; c++)

@@ -50,7 +50,10 @@ extern const struct chapter info_chapter, memory_chapter, rma_chapter, amo_chapt
     stream_order_chapter, strided_chapter, wait_chapter;
 
 extern int me, n_pes; /* set before any case runs */
-extern bool on_host;  /* the heap is in the memory of the host, not of a GPU */
+/* PEs of this PE's host, found out without asking the library; this PE's place among them. */
+extern int n_near, my_near;
+bool is_near(int pe);
+extern bool on_host; /* the heap is in the memory of the host, not of a GPU */
 
 /* How often something is done that should be done n times: less on a GPU, where a call takes as many
  * microseconds as it takes nanoseconds on the host. */

@@ -300,7 +300,7 @@ static void dump_names_every_pe(void)
     for (int pe = 0; pe < n_pes; pe++) {
         char name[16];
         snprintf(name, sizeof name, "PE %d", pe);
-        if (!strstr(reader->text, name)) FAIL("no %s in the dump:\n%s", name, reader->text);
+        if (is_near(pe) && !strstr(reader->text, name)) FAIL("no %s in the dump:\n%s", name, reader->text);
     }
     free(reader);
     rocshmem_barrier_all();

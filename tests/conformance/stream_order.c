@@ -122,7 +122,7 @@ static void barrier_orders(void)
     for (uint64_t i = 0; i < N; i++) SET(&own[i], i * 100 + (uint64_t)me);
     for (int i = 0; i < N; i++) {
         rocshmem_putmem_on_stream(&values[i], &own[i], 8, right(), stream);
-        if (i % 2)
+        if (i % 2 || n_near < n_pes) /* the left PE may be on another host */
             rocshmem_barrier_all_on_stream(stream);
         else
             rocshmem_barrier_on_stream(ROCSHMEM_TEAM_SHARED, stream);

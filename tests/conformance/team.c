@@ -8,8 +8,8 @@ static void predefined(void)
 {
     CHECK_EQ(rocshmem_team_my_pe(ROCSHMEM_TEAM_WORLD), me);
     CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_WORLD), n_pes);
-    CHECK_EQ(rocshmem_team_my_pe(ROCSHMEM_TEAM_SHARED), me); /* a job of one host */
-    CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_SHARED), n_pes);
+    CHECK_EQ(rocshmem_team_my_pe(ROCSHMEM_TEAM_SHARED), my_near);
+    CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_SHARED), n_near);
     CHECK_EQ(rocshmem_team_my_pe(ROCSHMEM_TEAM_INVALID), -1);
     CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_INVALID), -1);
     rocshmem_team_t unknown = (rocshmem_team_t)(intptr_t)99999;
@@ -23,7 +23,7 @@ static void predefined(void)
     rocshmem_team_destroy(ROCSHMEM_TEAM_SHARED);
     rocshmem_team_destroy(ROCSHMEM_TEAM_INVALID);
     CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_WORLD), n_pes);
-    CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_SHARED), n_pes);
+    CHECK_EQ(rocshmem_team_n_pes(ROCSHMEM_TEAM_SHARED), n_near);
 }
 
 /* Every (start, stride, size) that fits gives a team of exactly these PEs; others get INVALID. */
@@ -111,7 +111,7 @@ static void config(void)
              0);
     CHECK_EQ(rocshmem_team_n_pes(team), n_pes);
     rocshmem_team_destroy(team);
-    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_SHARED, 0, 1, n_pes, &wanted,
+    CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_SHARED, 0, 1, n_near, &wanted,
                                          ROCSHMEM_TEAM_DEFAULT_CONFIGS, &team),
              0);
     rocshmem_team_destroy(team);
@@ -245,7 +245,7 @@ static void translate(void)
     CHECK_EQ(rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, 0, 2, (n_pes + 1) / 2, NULL, 0, &even), 0);
     CHECK_EQ(
         rocshmem_team_split_strided(ROCSHMEM_TEAM_WORLD, n_pes / 2, 1, n_pes - n_pes / 2, NULL, 0, &last), 0);
-    CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, me, ROCSHMEM_TEAM_SHARED), me);
+    CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, me, ROCSHMEM_TEAM_SHARED), my_near);
     CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, n_pes, ROCSHMEM_TEAM_WORLD), -1);
     CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_WORLD, -1, ROCSHMEM_TEAM_WORLD), -1);
     CHECK_EQ(rocshmem_team_translate_pe(ROCSHMEM_TEAM_INVALID, 0, ROCSHMEM_TEAM_WORLD), -1);

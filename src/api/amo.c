@@ -5,8 +5,9 @@
  */
 #include "api/api.h"
 
+/* wanted: the old value is; else *old_out stays, and the operation is complete at quiet. */
 RS_HOT int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, size_t width, uint64_t value,
-               uint64_t cond, int pe, uint64_t *old_out)
+               uint64_t cond, int pe, bool wanted, uint64_t *old_out)
 {
     struct rs_job *job = rs_thread_job(t);
     int rc = rs_check_word(t, job, "dest", dest, width, pe);
@@ -14,15 +15,16 @@ RS_HOT int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, size_t 
     const struct rs_route *route = &job->routes[pe];
     rs_count(&t->counters.peers[pe].amos, 1);
     if (RS_UNLIKELY(!route->cpu))
-        return route->ops->amo(route, op, (void *)(uintptr_t)dest, width, value, cond, old_out);
+        return route->ops->amo(route, op, (void *)(uintptr_t)dest, width, value, cond,
+                               wanted ? old_out : NULL);
     void *there = rs_route_address(route, dest);
     *old_out = width == 4 ? rs_amo_on_uint32_t(op, there, (uint32_t)value, (uint32_t)cond)
                           : rs_amo_on_uint64_t(op, there, value, cond);
     return 0;
 }
 
-RS_HOT uint64_t amo_call(const char *function, uint32_t call, enum rs_amo_op op, void *ctx, const void *dest,
-                         size_t width, uint64_t value, uint64_t cond, int pe)
+RS_HOT uint64_t amo_any(const char *function, uint32_t call, enum rs_amo_op op, void *ctx, const void *dest,
+                        size_t width, uint64_t value, uint64_t cond, int pe, bool wanted)
 {
     uint64_t old = 0;
     struct rs_thread *t = rs_enter(call);
@@ -31,10 +33,22 @@ RS_HOT uint64_t amo_call(const char *function, uint32_t call, enum rs_amo_op op,
         return 0;
     }
     int rc = rs_context_pe(rs_thread_job(t), ctx, pe, &pe);
-    if (RS_LIKELY(rc == 0)) rc = amo(t, op, dest, width, value, cond, pe, &old);
+    if (RS_LIKELY(rc == 0)) rc = amo(t, op, dest, width, value, cond, pe, wanted, &old);
     rs_leave(t, call);
     if (RS_UNLIKELY(rc < 0)) rs_raise(function);
     return old;
+}
+
+RS_HOT uint64_t amo_call(const char *function, uint32_t call, enum rs_amo_op op, void *ctx, const void *dest,
+                         size_t width, uint64_t value, uint64_t cond, int pe)
+{
+    return amo_any(function, call, op, ctx, dest, width, value, cond, pe, true);
+}
+
+RS_HOT void amo_store(const char *function, uint32_t call, enum rs_amo_op op, void *ctx, const void *dest,
+                      size_t width, uint64_t value, int pe)
+{
+    (void)amo_any(function, call, op, ctx, dest, width, value, 0, pe, false);
 }
 
 /* The old value goes to memory of the caller's: complete when it returns, which quiet then finds. One function
@@ -54,7 +68,7 @@ RS_HOT int amo_nbi(struct rs_thread *t, enum rs_amo_op op, size_t width, void *c
     int pe;
     if (RS_UNLIKELY((uintptr_t)n->fetch < 4096)) return rs_bad_local("fetch", n->fetch, width);
     RS_TRY(rs_context_pe(rs_thread_job(t), ctx, n->pe, &pe));
-    RS_TRY(amo(t, op, n->dest, width, n->value, n->cond, pe, &old));
+    RS_TRY(amo(t, op, n->dest, width, n->value, n->cond, pe, true, &old));
     uint32_t narrow = (uint32_t)old;
     if (width == 4)
         memcpy(n->fetch, &narrow, 4);
@@ -131,13 +145,13 @@ RS_HOT uint64_t bits_of(const void *value, size_t width)
 #define STORING_VALUE(name, T, op, OP, AMO)                                                                  \
     void rocshmem_##name##_atomic_##op(T *dest, T value, int pe)                                             \
     {                                                                                                        \
-        amo_call(__func__, CALL_(OP, name), AMO, RS_CTX_DEFAULT, dest, sizeof(T),                            \
-                 bits_of(&value, sizeof(T)), 0, pe);                                                         \
+        amo_store(__func__, CALL_(OP, name), AMO, RS_CTX_DEFAULT, dest, sizeof(T),                           \
+                  bits_of(&value, sizeof(T)), pe);                                                           \
     }                                                                                                        \
     void rocshmem_ctx_##name##_atomic_##op(rocshmem_ctx_t ctx, T *dest, T value, int pe)                     \
     {                                                                                                        \
-        amo_call(__func__, CALL_(OP, name), AMO, ctx.ctx_opaque, dest, sizeof(T),                            \
-                 bits_of(&value, sizeof(T)), 0, pe);                                                         \
+        amo_store(__func__, CALL_(OP, name), AMO, ctx.ctx_opaque, dest, sizeof(T),                           \
+                  bits_of(&value, sizeof(T)), pe);                                                           \
     }
 
 /* The _nbi forms; the last arguments are the parameters between fetch and pe. */
@@ -193,11 +207,11 @@ ROCSHMEM_AMO_TYPES(ALL, )
         bits_of(&cond, sizeof(T)), T *dest, T cond, T value)                                                 \
     void rocshmem_##name##_atomic_inc(T *dest, int pe)                                                       \
     {                                                                                                        \
-        amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, RS_CTX_DEFAULT, dest, sizeof(T), 1, 0, pe);         \
+        amo_store(__func__, CALL_(INC, name), RS_AMO_ADD, RS_CTX_DEFAULT, dest, sizeof(T), 1, pe);           \
     }                                                                                                        \
     void rocshmem_ctx_##name##_atomic_inc(rocshmem_ctx_t ctx, T *dest, int pe)                               \
     {                                                                                                        \
-        amo_call(__func__, CALL_(INC, name), RS_AMO_ADD, ctx.ctx_opaque, dest, sizeof(T), 1, 0, pe);         \
+        amo_store(__func__, CALL_(INC, name), RS_AMO_ADD, ctx.ctx_opaque, dest, sizeof(T), 1, pe);           \
     }
 ROCSHMEM_INTEGER_TYPES(INTEGER, )
 #undef INTEGER

@@ -146,6 +146,7 @@ uint64_t rocshmem_signal_fetch(const uint64_t *sig_addr)
     }
     struct rs_job *job = rs_thread_job(t);
     int rc = rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, job->my_pe);
+    rs_job_poll(job);
     if (RS_LIKELY(rc == 0)) rc = rs_job_load(job, sig_addr, sizeof *sig_addr, &word);
     rs_leave(t, RS_CALL_SIGNAL_FETCH);
     if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);

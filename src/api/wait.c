@@ -124,6 +124,7 @@ uint64_t rocshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_va
         int rc = rs_check_cmp(cmp);                                                                          \
         if (rc == 0) rc = rs_check_word(t, job, "ivar", ivar, sizeof(T), job->my_pe);                        \
         uint64_t now = 0;                                                                                    \
+        rs_job_poll(job);                                                                                    \
         if (rc == 0) rc = rs_job_load(job, ivar, sizeof(T), &now);                                           \
         int holds = rc == 0 && name##_holds((T)now, cmp, cmp_value);                                         \
         rs_leave(t, call);                                                                                   \
@@ -291,6 +292,7 @@ static int on_words(struct rs_thread *t, const struct words *given, enum how how
     RS_TRY(check_words(t, given, how));
     RS_TRY(copy_for(t, &seen, &copy));
     if (copy) seen.ivars = copy;
+    rs_job_poll(rs_thread_job(t));
     int rc = refresh(t, given, copy);
     bool done = rc == 0 && look_of_kind(w, how, at);
     if (rc == 0 && !done && wait && !is_empty(w)) {

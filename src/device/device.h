@@ -53,9 +53,9 @@ struct rs_copy {
 
 /* A reduction of one range of several PEs' memory, in their order. */
 struct rs_reduction {
-    void *const *dest; /* n_members of them, reachable by the device; the arrays are copied */
+    void *const *dest; /* n_dests of them, reachable by the device; the arrays are copied */
     const void *const *source;
-    int n_members;
+    int n_members, n_dests;
     size_t width, n; /* bytes of an element; elements */
     int type, op;
     /* acc = acc op in, by the CPU. */

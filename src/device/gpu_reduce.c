@@ -42,7 +42,7 @@ static int piece(struct rs_gpu *gpu, void *stream, const struct combine *c, size
     code = gpu->drv->host_function(stream, combine, own);
     if (code) free(own);
     if (code == 0 && c->captured) RS_TRY(rs_gpu_keep(gpu, own));
-    for (int i = 0; i < r->n_members && code == 0; i++)
+    for (int i = 0; i < r->n_dests && code == 0; i++)
         code = gpu->drv->copy(gpu->drv, (uintptr_t)r->dest[i] + offset, (uintptr_t)c->buffer, nbytes, stream);
     return code ? rs_gpu_fail_stream(gpu, code, "reduce in a stream", stream) : 0;
 }

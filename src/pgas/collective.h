@@ -157,12 +157,18 @@ bool rs_stream_all_complete(const struct rs_team *team);
  * not enqueued, as struct rs_note keeps it. False, and nothing written, when there is none. */
 bool rs_stream_awaits(struct rs_job *job, const struct rs_drain *drain, uint64_t *awaits_out,
                       uint64_t *step_out);
-/* 64-bit words of flags that one team of n members needs on each of them: the ring, and those of captured
- * operations. */
-static inline size_t rs_stream_flag_words(int n_pes)
+/* 64-bit words of flags that one team needs on each member, in a job of so many hosts, of which none has more than n_most
+ * PEs: the ring, and those of captured operations. Over hosts, as stream_span.c divides them. */
+#define RS_STREAM_PHASES 3    /* over hosts; 2 on one */
+#define RS_STREAM_PARTNERS 24 /* other hosts that one host tells in a phase, at most: 2^24 hosts */
+static inline size_t rs_stream_flag_words(int n_hosts, int n_most)
 {
-    return ((size_t)RS_STREAM_RING + 1) * 2 * (size_t)n_pes;
+    if (n_hosts == 1) return ((size_t)RS_STREAM_RING + 1) * 2 * (size_t)n_most;
+    return ((size_t)RS_STREAM_RING + 1) * RS_STREAM_PHASES * ((size_t)n_most + RS_STREAM_PARTNERS) +
+           (size_t)RS_STREAM_RING * RS_STREAM_PARTNERS * (RS_STREAM_LETTER_NBYTES / 8);
 }
+/* Of reductions over hosts; after the device was closed. */
+void rs_stream_scratch_free(struct rs_job *job);
 /* Of job->stream_complete: words that the CPU and streams of this PE reach, a ring for each slot. */
 static inline size_t rs_stream_complete_nbytes(int max_teams)
 {

@@ -51,6 +51,7 @@ int rs_hosts_find(struct rs_hosts *hosts, const uint64_t *ids, size_t stride, in
         int host = number(table, room - 1, id_of(ids, stride, pe), &hosts->n);
         if (sizes[host] == 0) hosts->first[host] = pe;
         hosts->where[pe] = (struct rs_where){host, sizes[host]++};
+        if (sizes[host] > hosts->n_most) hosts->n_most = sizes[host];
     }
     hosts->mine = hosts->where[my_pe].host;
     hosts->near = malloc((size_t)sizes[hosts->mine] * sizeof *hosts->near);

@@ -16,6 +16,7 @@ struct rs_where {
 };
 struct rs_hosts { /* constant after init */
     int n, mine;
+    int n_most;             /* PEs of the host that has most */
     struct rs_where *where; /* owned, by PE */
     int *first;             /* owned, by host: its first PE */
     int *near;              /* owned: the PEs of this host */

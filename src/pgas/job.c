@@ -177,7 +177,7 @@ static int choose_device(struct rs_job *job, const struct hello *hellos)
 
 static size_t flags_nbytes(const struct rs_job *job)
 {
-    return rs_stream_flag_words(job->n_pes) * sizeof(uint64_t) * job->config.max_teams;
+    return rs_stream_flag_words(job->hosts.n, job->hosts.n_most) * sizeof(uint64_t) * job->config.max_teams;
 }
 
 /* What the windows of this job are to be. */
@@ -489,6 +489,7 @@ void rs_job_destroy(struct rs_job *job)
     if (job->device.state) job->device.ops->close(&job->device);
     rs_network_free(job);
     if (job->device.ops->words_free) job->device.ops->words_free(job->stream_complete);
+    rs_stream_scratch_free(job);
     rs_contexts_destroy(job->contexts);
     rs_teams_fini(&job->teams);
     rs_counters_fini(&job->retired);

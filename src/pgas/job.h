@@ -71,6 +71,7 @@ struct rs_job {
     struct rs_heap heap;
     struct rs_static_data data; /* the second symmetric region; nbytes 0 without */
     uint64_t *stream_complete;  /* owned: a ring per slot: what of its stream collectives is complete here */
+    struct rs_scratch *scratch; /* owned: of reductions over hosts (stream_span.c); under the teams' lock */
     struct rs_route *routes;    /* owned, n_pes */
     bool can_be_outstanding;    /* the device or the network may hold what is not complete */
     struct rs_teams teams;

@@ -19,6 +19,8 @@
  *
  * Data are pulled from the members after all have arrived, or reduced share by share into everyone's dest,
  * and a second phase holds everyone until all have done that.
+ *
+ * All this is for members that share a host. Those of several hosts meet otherwise, in stream_span.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,6 +30,7 @@
 #include "base/status.h"
 #include "pgas/collective.h"
 #include "pgas/job.h"
+#include "pgas/stream.h"
 
 static uint64_t *flag_word(const struct rs_team *team, int owner, uint64_t e, int phase, int from)
 {
@@ -86,15 +89,9 @@ bool rs_stream_awaits(struct rs_job *job, const struct rs_drain *drain, uint64_t
     return e != 0;
 }
 
-/* What travels with one operation to its calls on the stream. */
-struct op {
-    struct rs_team *team; /* one reference */
-    uint64_t e;
-    struct rs_signature signature;
-};
-
-static void announce(const struct op *op)
+static void announce(const struct rs_stream_op *op)
 {
+    if (op->team->span) rs_span_announce(op);
     rs_called_write(&op->team->posts[op->team->my_pe]->stream_called[op->e % RS_STREAM_RING], op->e,
                     &op->signature);
 }
@@ -108,21 +105,21 @@ static int announce_on_stream(void *arg, bool failed)
     return 0;
 }
 
-static int enqueue_announcement(const struct op *op, void *stream)
+static int enqueue_announcement(const struct rs_stream_op *op, void *stream)
 {
     struct rs_device *device = &op->team->job->device;
     if (!device->ops->call) { /* its members can't tell any more what the last operation in this slot was */
         announce(op);
         return 0;
     }
-    struct op *copy = malloc(sizeof *copy);
+    struct rs_stream_op *copy = malloc(sizeof *copy);
     if (!copy) return rs_fail(RS_E_NOMEM, "no memory to enqueue a collective of %d PEs", op->team->n_pes);
     *copy = *op;
     return device->ops->call(device, stream, announce_on_stream, copy);
 }
 
 /* What member i called as operation e; false when it has gone on already (then it was content with us). */
-static bool called_by(const struct op *op, int i, struct rs_signature *out)
+static bool called_by(const struct rs_stream_op *op, int i, struct rs_signature *out)
 {
     return op->team->posts[i] &&
            rs_called_read(&op->team->posts[i]->stream_called[op->e % RS_STREAM_RING], op->e, out);
@@ -131,7 +128,7 @@ static bool called_by(const struct op *op, int i, struct rs_signature *out)
 /* All have arrived: did they call the same? */
 static int check_on_stream(void *arg, bool failed)
 {
-    struct op *op = arg;
+    struct rs_stream_op *op = arg;
     struct rs_team *team = op->team;
     int rc = 0;
     for (int i = 0; !failed && rc == 0 && i < team->n_pes; i++) {
@@ -141,6 +138,11 @@ static int check_on_stream(void *arg, bool failed)
         rc = rs_signatures_differ(team->job, op->signature.call, &op->signature, team->pes[i], &theirs,
                                   "stream collective", op->e - team->stream_base);
     }
+    struct rs_signature far;
+    int i = !failed && rc == 0 && team->span ? rs_span_differs(op, &far) : -1;
+    if (i >= 0)
+        rc = rs_signatures_differ(team->job, op->signature.call, &op->signature, team->pes[i], &far,
+                                  "stream collective", op->e - team->stream_base);
     free(op);
     rs_team_put(team);
     return rc;
@@ -181,26 +183,15 @@ static size_t phase_ops(const struct rs_team *team, uint64_t e, int phase, struc
     return n;
 }
 
-/* What an operation does between its two phases. */
-struct data {
-    enum { FROM_ROOT, BLOCKS, GATHER, REDUCE } kind;
-    void *dest;
-    const void *source;
-    size_t nbytes; /* FROM_ROOT, and of a block; REDUCE: elements */
-    int root;      /* FROM_ROOT: team position */
-    enum rs_type type;
-    int op;
-};
-
 /* The k-th piece that this member pulls, and from whom. False: there is nothing to do. */
-static bool pull(const struct rs_team *team, const struct data *data, int k, struct rs_copy *copy_out,
-                 int *from_out)
+static bool pull(const struct rs_team *team, const struct rs_stream_data *data, int k,
+                 struct rs_copy *copy_out, int *from_out)
 {
-    bool one = data->kind == FROM_ROOT;
+    bool one = data->kind == RS_DATA_ROOT;
     int i = one ? data->root : (team->my_pe + k) % team->n_pes;
     const char *source = data->source;
     char *dest = data->dest;
-    if (data->kind == BLOCKS) source += (size_t)team->my_pe * data->nbytes;
+    if (data->kind == RS_DATA_BLOCKS) source += (size_t)team->my_pe * data->nbytes;
     if (!one) dest += (size_t)i * data->nbytes;
     *copy_out = (struct rs_copy){dest, source, data->nbytes};
     *from_out = i;
@@ -208,11 +199,11 @@ static bool pull(const struct rs_team *team, const struct data *data, int k, str
 }
 
 /* Large blocks, side by side; the one of a broadcast in parts. */
-static int enqueue_copies(const struct rs_team *team, const struct data *data, void *stream)
+static int enqueue_copies(const struct rs_team *team, const struct rs_stream_data *data, void *stream)
 {
     enum { PARTS = 4 };
     struct rs_device *device = &team->job->device;
-    bool one = data->kind == FROM_ROOT;
+    bool one = data->kind == RS_DATA_ROOT;
     size_t n = 0, room = one ? PARTS : (size_t)team->n_pes;
     struct rs_copy *copies = malloc(room * sizeof *copies), copy;
     int from;
@@ -233,13 +224,13 @@ static int enqueue_copies(const struct rs_team *team, const struct data *data, v
     return rc;
 }
 
-static int enqueue_pulls(const struct rs_team *team, const struct data *data, void *stream)
+static int enqueue_pulls(const struct rs_team *team, const struct rs_stream_data *data, void *stream)
 {
     struct rs_copy copy;
     int from;
     if (team->job->device.ops->copies && data->nbytes >= RS_COPIES_NBYTES)
         return enqueue_copies(team, data, stream);
-    for (int k = 0; k < (data->kind == FROM_ROOT ? 1 : team->n_pes); k++) {
+    for (int k = 0; k < (data->kind == RS_DATA_ROOT ? 1 : team->n_pes); k++) {
         if (!pull(team, data, k, &copy, &from)) continue;
         const struct rs_route *route = &team->job->routes[team->pes[from]];
         RS_TRY(route->ops->get_on_stream(route, stream, copy.dst, copy.src, copy.nbytes));
@@ -251,7 +242,7 @@ static int enqueue_pulls(const struct rs_team *team, const struct data *data, vo
  * do it by a kernel of its own is here. The team outlives it, see announce_on_stream. */
 struct combine {
     const struct rs_team *team;
-    struct data data;
+    struct rs_stream_data data;
     size_t begin, end; /* elements */
 };
 #define COMBINE_NBYTES ((size_t)256 * 1024) /* a piece: other streams get their turn after each */
@@ -259,7 +250,7 @@ struct combine {
 static int combine_on_stream(void *arg, bool failed)
 {
     struct combine *c = arg;
-    const struct data *data = &c->data;
+    const struct rs_stream_data *data = &c->data;
     int rc = 0;
     if (!failed)
         rc = rs_reduce_members(c->team, data->dest, data->source, c->begin, c->end, data->type, data->op);
@@ -273,8 +264,8 @@ static void combine_any(int type, int op, void *acc, const void *in, size_t n)
 }
 
 /* By the device: elements [begin, end). */
-static int enqueue_reduce(const struct rs_team *team, const struct data *data, size_t begin, size_t end,
-                          void *stream)
+static int enqueue_reduce(const struct rs_team *team, const struct rs_stream_data *data, size_t begin,
+                          size_t end, void *stream)
 {
     struct rs_device *device = &team->job->device;
     size_t width = rs_type_nbytes(data->type), n = (size_t)team->n_pes;
@@ -285,15 +276,17 @@ static int enqueue_reduce(const struct rs_team *team, const struct data *data, s
         at[i] = (char *)rs_route_address(route, data->dest) + begin * width;
         at[n + i] = (char *)rs_route_address(route, data->source) + begin * width;
     }
-    struct rs_reduction reduction = {
-        at,         (const void *const *)(at + n), team->n_pes, width, end - begin, data->type, data->op,
-        combine_any};
+    struct rs_reduction reduction = {at,          (const void *const *)(at + n),
+                                     team->n_pes, team->n_pes,
+                                     width,       end - begin,
+                                     data->type,  data->op,
+                                     combine_any};
     int rc = device->ops->reduce(device, stream, &reduction);
     free(at);
     return rc;
 }
 
-static int enqueue_reduction(const struct rs_team *team, const struct data *data, void *stream)
+static int enqueue_reduction(const struct rs_team *team, const struct rs_stream_data *data, void *stream)
 {
     struct rs_device *device = &team->job->device;
     size_t begin, end, most = COMBINE_NBYTES / rs_type_nbytes(data->type);
@@ -310,9 +303,10 @@ static int enqueue_reduction(const struct rs_team *team, const struct data *data
     return 0;
 }
 
-static int enqueue_data(const struct rs_team *team, const struct data *data, void *stream)
+static int enqueue_data(const struct rs_team *team, const struct rs_stream_data *data, void *stream)
 {
-    return data->kind == REDUCE ? enqueue_reduction(team, data, stream) : enqueue_pulls(team, data, stream);
+    return data->kind == RS_DATA_REDUCE ? enqueue_reduction(team, data, stream)
+                                        : enqueue_pulls(team, data, stream);
 }
 
 /* A phase in a graph: what phase_ops does, with words that are raised to 1, waited for, and cleared. */
@@ -337,7 +331,7 @@ static size_t constant_ops(const struct rs_team *team, int phase, struct rs_memo
     return n;
 }
 
-static int enqueue_captured(const struct rs_team *team, const struct data *data, void *stream,
+static int enqueue_captured(const struct rs_team *team, const struct rs_stream_data *data, void *stream,
                             struct rs_memop *ops)
 {
     struct rs_device *device = &team->job->device;
@@ -361,8 +355,8 @@ static bool slot_is_taken(const struct rs_team *team, uint64_t e, const void *st
 }
 
 /* Under the stream lock. */
-static int enqueue_locked(struct rs_team *team, struct op *op, const struct data *data, void *stream,
-                          const void *before, struct rs_memop *ops, bool *op_given_out)
+static int enqueue_locked(struct rs_team *team, struct rs_stream_op *op, const struct rs_stream_data *data,
+                          void *stream, const void *before, struct rs_memop *ops, bool *op_given_out)
 {
     struct rs_device *device = &team->job->device;
     uint64_t e = op->e;
@@ -377,8 +371,9 @@ static int enqueue_locked(struct rs_team *team, struct op *op, const struct data
     } else {
         announce(op);
     }
-    n = phase_ops(team, e, 0, ops);
     struct rs_memop done = {.kind = RS_MEMOP_WRITE, .word = complete, .value = e};
+    if (team->span) return rs_span_enqueue(op, data, stream, &done, check_on_stream, op_given_out);
+    n = phase_ops(team, e, 0, ops);
     if (!data) ops[n++] = done;
     if (n > 0) RS_TRY(device->ops->batch(device, stream, ops, n));
     *op_given_out = device->ops->call != NULL;
@@ -390,8 +385,8 @@ static int enqueue_locked(struct rs_team *team, struct op *op, const struct data
     return device->ops->batch(device, stream, ops, n);
 }
 
-static int enqueue(struct rs_team *team, const struct rs_signature *signature, const struct data *data,
-                   void *stream)
+static int enqueue(struct rs_team *team, const struct rs_signature *signature,
+                   const struct rs_stream_data *data, void *stream)
 {
     struct rs_job *job = team->job;
     if (RS_UNLIKELY(rs_board_is_broken(&job->board))) return rs_board_broken(&job->board);
@@ -401,7 +396,7 @@ static int enqueue(struct rs_team *team, const struct rs_signature *signature, c
     rs_signature_log(signature);
     struct rs_memop few[32], *ops = few;
     size_t most = 3 * (size_t)team->n_pes + 1;
-    struct op *op = malloc(sizeof *op);
+    struct rs_stream_op *op = malloc(sizeof *op);
     if (op && most > sizeof few / sizeof *few) ops = malloc(most * sizeof *ops);
     if (!op || !ops) {
         free(op);
@@ -412,7 +407,7 @@ static int enqueue(struct rs_team *team, const struct rs_signature *signature, c
     pthread_mutex_unlock(&job->teams.lock);
     bool op_given = false;
     pthread_mutex_lock(&team->stream_lock);
-    *op = (struct op){team, team->stream_sequence, *signature};
+    *op = (struct rs_stream_op){team, team->stream_sequence, *signature};
     const void *before = NULL;
     if (!captured) {
         op->e++;
@@ -420,8 +415,9 @@ static int enqueue(struct rs_team *team, const struct rs_signature *signature, c
         __atomic_store_n(&team->stream_of[op->e % RS_STREAM_RING], stream, __ATOMIC_RELAXED);
         __atomic_store_n(&team->stream_sequence, op->e, __ATOMIC_RELAXED);
     }
-    int rc = captured ? enqueue_captured(team, data, stream, ops)
-                      : enqueue_locked(team, op, data, stream, before, ops, &op_given);
+    int rc = captured && team->span ? rs_span_enqueue(op, data, stream, NULL, NULL, &op_given)
+             : captured             ? enqueue_captured(team, data, stream, ops)
+                                    : enqueue_locked(team, op, data, stream, before, ops, &op_given);
     pthread_mutex_unlock(&team->stream_lock);
     if (!op_given) {
         free(op);
@@ -444,27 +440,29 @@ int rs_stream_barrier(struct rs_team *team, const struct rs_signature *signature
 int rs_stream_alltoall(struct rs_team *team, const struct rs_signature *signature, void *dest,
                        const void *source, size_t nbytes, void *stream)
 {
-    struct data data = {.kind = BLOCKS, .dest = dest, .source = source, .nbytes = nbytes};
+    struct rs_stream_data data = {.kind = RS_DATA_BLOCKS, .dest = dest, .source = source, .nbytes = nbytes};
     return enqueue(team, signature, nbytes ? &data : NULL, stream);
 }
 
 int rs_stream_broadcast(struct rs_team *team, const struct rs_signature *signature, void *dest,
                         const void *source, size_t nbytes, int root, void *stream)
 {
-    struct data data = {.kind = FROM_ROOT, .dest = dest, .source = source, .nbytes = nbytes, .root = root};
+    struct rs_stream_data data = {
+        .kind = RS_DATA_ROOT, .dest = dest, .source = source, .nbytes = nbytes, .root = root};
     return enqueue(team, signature, nbytes ? &data : NULL, stream);
 }
 
 int rs_stream_fcollect(struct rs_team *team, const struct rs_signature *signature, void *dest,
                        const void *source, size_t nbytes, void *stream)
 {
-    struct data data = {.kind = GATHER, .dest = dest, .source = source, .nbytes = nbytes};
+    struct rs_stream_data data = {.kind = RS_DATA_GATHER, .dest = dest, .source = source, .nbytes = nbytes};
     return enqueue(team, signature, nbytes ? &data : NULL, stream);
 }
 
 int rs_stream_reduce(struct rs_team *team, const struct rs_signature *signature, void *dest,
                      const void *source, size_t n, enum rs_type type, int op, void *stream)
 {
-    struct data data = {.kind = REDUCE, .dest = dest, .source = source, .nbytes = n, .type = type, .op = op};
+    struct rs_stream_data data = {
+        .kind = RS_DATA_REDUCE, .dest = dest, .source = source, .nbytes = n, .type = type, .op = op};
     return enqueue(team, signature, n ? &data : NULL, stream);
 }

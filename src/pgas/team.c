@@ -31,6 +31,7 @@ static void span_free(struct rs_span *span)
     free(span->first);
     free(span->near);
     free(span->called);
+    free(span->letters);
     free(span);
 }
 
@@ -49,8 +50,10 @@ static int span_make(const struct rs_job *job, const int *members, int n, struct
         span->first = malloc((size_t)n * sizeof *span->first);
         span->near = malloc((size_t)n * sizeof *span->near);
         span->called = calloc(RS_SPAN_CALLED, sizeof *span->called);
+        span->letters = calloc(RS_STREAM_RING, RS_STREAM_LETTER_NBYTES);
     }
-    if (!span || !number || !span->host_of || !span->first || !span->near || !span->called) {
+    if (!span || !number || !span->host_of || !span->first || !span->near || !span->called ||
+        !span->letters) {
         span_free(span);
         free(number);
         return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n);
@@ -99,7 +102,7 @@ void rs_teams_fini(struct rs_teams *teams)
 /* The stream flags of a PE for a slot of its own, as mapped here; or where this PE would have them. */
 static uint64_t *flags_of(const struct rs_job *job, int pe, int slot)
 {
-    size_t offset = (size_t)slot * rs_stream_flag_words(job->n_pes) * sizeof(uint64_t);
+    size_t offset = (size_t)slot * rs_stream_flag_words(job->hosts.n, job->hosts.n_most) * sizeof(uint64_t);
     return (uint64_t *)(job->heap.flags + offset +
                         (uintptr_t)job->routes[pe].shift); /* shift 0 where not mapped */
 }

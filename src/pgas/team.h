@@ -19,7 +19,8 @@ struct rs_post;
 struct rs_called;
 struct rs_stream_slots;
 
-#define RS_STREAM_RING 8                  /* stream collectives of one team that may be in flight */
+#define RS_STREAM_RING 8 /* stream collectives of one team that may be in flight */
+#define RS_STREAM_LETTER_NBYTES 64
 #define RS_TEAM_ID_WORLD (UINT32_MAX - 1) /* the low half of ROCSHMEM_TEAM_WORLD */
 #define RS_TEAM_ID_SHARED 1u
 #define RS_TEAM_ID_FIRST 2u           /* of split teams */
@@ -34,7 +35,10 @@ struct rs_span {
     /* What this PE called in its last meets, for other hosts that ask. W: the thread in the meet. R: who makes
      * progress on the network, as struct rs_called says. */
     struct rs_called *called; /* owned, RS_SPAN_CALLED */
-    _Atomic uint64_t n_met;   /* meets begun. W: that thread, release, after called. R: the same, acquire */
+    /* What this PE calls on streams, a ring of them as they go to other hosts (stream_span.c). W: who announces the
+     * operation, after the one before in its place is complete. R: the network, until the operation is. */
+    uint64_t *letters;      /* owned */
+    _Atomic uint64_t n_met; /* meets begun. W: that thread, release, after called. R: the same, acquire */
 };
 #define RS_SPAN_CALLED 64
 

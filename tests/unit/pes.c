@@ -12,7 +12,9 @@
 
 #include "base/os.h"
 #include "base/status.h"
+#include "begun.h"
 #include "pgas/collective.h"
+#include "transport/proxy.h"
 
 _Noreturn void check_failed(const char *file, int line, const char *what)
 {
@@ -33,6 +35,7 @@ static unsigned char *map(size_t nbytes)
 struct rs_network {
     struct pes *pes;
     int pe;
+    struct begun begun;
 };
 
 static unsigned char *place_of(const struct rs_network *network, int pe, struct rs_place place)
@@ -71,9 +74,28 @@ static int fake_send(struct rs_network *network, int pe, const void *head, size_
     return rs_mail_put(&network->pes->jobs[pe]->mail, &letter, body, body_nbytes);
 }
 
+static int fake_begin(struct rs_network *network, int pe, bool put, struct rs_place there, void *here,
+                      size_t nbytes, struct rs_place word, uint64_t value, int sig_op,
+                      void (*done)(void *arg, int status), void *arg)
+{
+    bool signal = word.region != RS_REGIONS;
+    struct begun_item item = {.pe = pe,
+                              .put = put,
+                              .there = nbytes ? place_of(network, pe, there) : NULL,
+                              .here = here,
+                              .nbytes = nbytes,
+                              .word = signal ? (uint64_t *)(void *)place_of(network, pe, word) : NULL,
+                              .value = value,
+                              .sig_op = sig_op,
+                              .done = done,
+                              .arg = arg};
+    return begun_add(&network->begun, &item);
+}
+
 /* What broke the job on one host breaks it on the others. */
 static unsigned fake_progress(struct rs_network *network)
 {
+    begun_progress(&network->begun);
     const struct pes *pes = network->pes;
     struct rs_board *mine = &pes->jobs[network->pe]->board;
     for (int pe = 0; pe < pes->n; pe++) {
@@ -90,6 +112,7 @@ static const struct rs_network_ops fake_ops = {.name = "fake",
                                                .put_nbi = fake_put,
                                                .get_nbi = fake_get,
                                                .quiet = fake_quiet,
+                                               .begin = fake_begin,
                                                .send = fake_send,
                                                .progress = fake_progress};
 
@@ -99,21 +122,32 @@ static unsigned progress(void *arg)
     return job->net->ops->progress(job->net->network);
 }
 
+static void broken(void *arg, int status, int pe, const char *text)
+{
+    struct rs_job *job = arg;
+    rs_board_abort(&job->board, status, pe, "network", text);
+}
+
 static void join_network(struct pes *pes, struct rs_job *job)
 {
     struct rs_network *network = malloc(sizeof *network);
     job->net = calloc(1, sizeof *job->net);
     CHECK(network && job->net);
-    *network = (struct rs_network){pes, job->my_pe};
+    network->pes = pes;
+    network->pe = job->my_pe;
+    begun_init(&network->begun, (uint64_t)job->my_pe);
     job->net->ops = &fake_ops;
     job->net->network = network;
     job->net->window = job->heap.base;
+    CHECK(rs_proxy_open(&job->net->proxy, &job->device, network, &fake_ops, broken, job) == 0);
     job->watch.progress = progress;
 }
 
 static void leave_network(struct rs_job *job)
 {
     if (!job->net) return;
+    rs_proxy_close(job->net->proxy);
+    begun_fini(&job->net->network->begun);
     free(job->net->network);
     free(job->net);
     job->net = NULL;
@@ -193,7 +227,7 @@ void pes_create_on(struct pes *pes, const uint64_t *hosts, int n, int max_teams,
 {
     CHECK(n >= 1 && n <= PES_MOST && max_teams >= 2);
     *pes = (struct pes){.n = n, .max_teams = max_teams, .heap_nbytes = heap_nbytes};
-    size_t flags = rs_stream_flag_words(n) * sizeof(uint64_t) * (size_t)max_teams;
+    size_t flags = rs_stream_flag_words(n > 1 ? 2 : 1, n) * sizeof(uint64_t) * (size_t)max_teams;
     pes->stride = rs_heap_room(rs_heap_room(heap_nbytes) + flags);
     memcpy(pes->hosts, hosts, (size_t)n * sizeof *hosts);
     pes->windows = map(pes->stride * (size_t)n);
@@ -203,6 +237,8 @@ void pes_create_on(struct pes *pes, const uint64_t *hosts, int n, int max_teams,
 void pes_destroy(struct pes *pes)
 {
     /* Devices first, all of them: a stream of one PE may be about to write the memory of another. */
+    for (int pe = 0; pe < pes->n; pe++)
+        if (pes->jobs[pe]->net) rs_proxy_stop(pes->jobs[pe]->net->proxy);
     for (int pe = 0; pe < pes->n; pe++) {
         pes->jobs[pe]->device.ops->close(&pes->jobs[pe]->device);
         rs_board_leave(&pes->jobs[pe]->board);

@@ -26,7 +26,8 @@ struct pes {
 
 /* Never returns a half: what cannot be built ends the program. */
 void pes_create(struct pes *pes, int n, int max_teams, size_t heap_nbytes);
-/* The same on several hosts: PE i on hosts[i]. Between them is a network of copies, without a proxy for streams. */
+/* The same on several hosts: PE i on hosts[i]. Between them is a network of copies; what streams begin on it
+ * is done when somebody waits. */
 void pes_create_on(struct pes *pes, const uint64_t *hosts, int n, int max_teams, size_t heap_nbytes);
 void pes_destroy(struct pes *pes);
 /* body on a thread for each PE, attached to its job; returns when all have returned. */

@@ -28,6 +28,19 @@ static void run(int n, void (*body)(struct rs_job *, void *), void *arg)
     pes_destroy(&pes);
 }
 
+/* With the PEs on one host, on one each, and so on. */
+static void run_on_hosts(int n, void (*body)(struct rs_job *, void *), void *arg)
+{
+    for (int shape = 1; shape < PES_SHAPES; shape++) {
+        uint64_t hosts[PES_MOST];
+        struct pes pes;
+        if (!pes_shape(shape, n, hosts)) continue;
+        pes_create_on(&pes, hosts, n, 4, HEAP);
+        pes_run(&pes, body, arg);
+        pes_destroy(&pes);
+    }
+}
+
 static int barrier(struct rs_team *team, void *stream)
 {
     struct rs_signature s = pes_call(team, RS_CALL_BARRIER_ON_STREAM, RS_KIND_BARRIER, 0, 0, 0);
@@ -162,6 +175,16 @@ static void operations_of_one_team_on_two_streams_give_the_right_bytes(void **st
     run(8, mixture, &few);
 }
 
+static void operations_of_one_team_over_hosts_give_the_right_bytes(void **state)
+{
+    (void)state;
+    int rounds = 12, few = 4;
+    run_on_hosts(2, mixture, &rounds);
+    run_on_hosts(3, mixture, &rounds);
+    run_on_hosts(5, mixture, &few);
+    run_on_hosts(8, mixture, &few);
+}
+
 /* --- one by one --- */
 
 static void parked(struct rs_job *job, void *arg)
@@ -190,6 +213,13 @@ static void many_barriers_behind_a_parked_stream_return_at_once(void **state)
         run(n, parked, &n_through);
         assert_int_equal(n_through, n);
     }
+    uint64_t hosts[PES_MOST] = {1, 2, 1};
+    struct pes pes;
+    _Atomic int n_through = 0;
+    pes_create_on(&pes, hosts, 3, 4, HEAP);
+    pes_run(&pes, parked, &n_through);
+    pes_destroy(&pes);
+    assert_int_equal(n_through, 3);
 }
 
 static void in_place(struct rs_job *job, void *arg)
@@ -209,6 +239,25 @@ static void a_broadcast_may_be_in_place(void **state)
     (void)state;
     run(1, in_place, NULL);
     run(4, in_place, NULL);
+    run_on_hosts(4, in_place, NULL);
+}
+
+static float element(uint64_t *random)
+{
+    return (float)(pes_random(random) >> 30) / 3e3f;
+}
+
+static uint64_t seed_of(size_t i, int pe)
+{
+    return 3 * (uint64_t)i + (uint64_t)pe;
+}
+
+static void in_team_order(const struct rs_job *job, size_t i, size_t n, float *sum)
+{
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        uint64_t random = seed_of(i, pe);
+        for (size_t k = 0; k < n; k++) sum[k] = pe == 0 ? element(&random) : sum[k] + element(&random);
+    }
 }
 
 /* To the bit what the blocking one gives: same order of the members. */
@@ -222,13 +271,14 @@ static void reductions(struct rs_job *job, void *arg)
     void *stream = new_stream(job);
     for (size_t i = 0; i < 2 * sizeof counts / sizeof *counts; i++) {
         size_t n = counts[i / 2];
-        uint64_t random = 3 * (uint64_t)i + (uint64_t)job->my_pe;
+        uint64_t random = seed_of(i, job->my_pe);
         float *to = i % 2 ? source : dest;
-        for (size_t k = 0; k < n; k++) source[k] = (float)(pes_random(&random) >> 30) / 3e3f;
+        for (size_t k = 0; k < n; k++) source[k] = element(&random);
         struct rs_signature reduce_call =
             pes_call(job->world, RS_CALL_REDUCE, RS_KIND_REDUCE, n, RS_TYPE_float, ROCSHMEM_SUM);
         CHECK(rs_collective_reduce(job->world, &reduce_call, want, source, n, RS_TYPE_float, ROCSHMEM_SUM) ==
               0);
+        if (job->hosts.n > 1) in_team_order(job, i, n, want); /* the blocking one goes host by host */
         to[n] = i % 2 ? 5.0f : 7.0f;
         CHECK(rs_collective_barrier(job->world, &s) == 0);
         CHECK(reduce(job->world, to, source, n, RS_TYPE_float, ROCSHMEM_SUM, stream) == 0);
@@ -244,6 +294,8 @@ static void a_reduction_on_a_stream_has_the_bits_of_the_blocking_one(void **stat
     run(1, reductions, NULL);
     run(2, reductions, NULL);
     run(5, reductions, NULL);
+    run_on_hosts(2, reductions, NULL);
+    run_on_hosts(5, reductions, NULL);
 }
 
 /* A share is larger than a piece; the stream has other work around it. */
@@ -269,6 +321,7 @@ static void a_large_reduction_in_pieces_in_place_is_right(void **state)
     run(1, large_reduction, NULL);
     run(2, large_reduction, NULL);
     run(3, large_reduction, NULL);
+    run_on_hosts(3, large_reduction, NULL);
 }
 
 static void of_nothing(struct rs_job *job, void *arg)
@@ -314,6 +367,20 @@ static void a_mismatch_on_a_stream_is_told_to_everyone(void **state)
         _Atomic int n_told = 0;
         run(n, different, &n_told);
         assert_int_equal(n_told, n);
+    }
+}
+
+static void a_mismatch_over_hosts_names_both_calls(void **state)
+{
+    (void)state;
+    for (int apart = 0; apart < 2; apart++) { /* the one that differs leads its host */
+        uint64_t hosts[PES_MOST] = {1, 2, apart ? 3 : 2, 2};
+        struct pes pes;
+        _Atomic int n_told = 0;
+        pes_create_on(&pes, hosts, 4, 4, HEAP);
+        pes_run(&pes, different, &n_told);
+        pes_destroy(&pes);
+        assert_int_equal(n_told, 4);
     }
 }
 
@@ -393,6 +460,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_of_one_team_on_two_streams_give_the_right_bytes),
         cmocka_unit_test(many_barriers_behind_a_parked_stream_return_at_once),
+        cmocka_unit_test(operations_of_one_team_over_hosts_give_the_right_bytes),
+        cmocka_unit_test(a_mismatch_over_hosts_names_both_calls),
         cmocka_unit_test(a_broadcast_may_be_in_place),
         cmocka_unit_test(a_reduction_on_a_stream_has_the_bits_of_the_blocking_one),
         cmocka_unit_test(a_large_reduction_in_pieces_in_place_is_right),

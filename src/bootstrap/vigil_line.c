@@ -128,7 +128,8 @@ static void flush(struct rs_vigil *vigil, struct rs_line *line)
 void rs_line_send(struct rs_vigil *vigil, struct rs_line *line, struct rs_piece *piece)
 {
     if (line->state != RS_LINE_OPEN || !piece) return;
-    struct rs_sending *sending = line->n_queue < MOST_QUEUED ? malloc(sizeof(*sending)) : NULL;
+    bool full = line->n_queue >= MOST_QUEUED;
+    struct rs_sending *sending = full ? NULL : malloc(sizeof(*sending));
     if (!sending) {
         rs_vigil_lost(vigil, line, false, "does not read what it is told");
         return;
@@ -182,11 +183,11 @@ static bool keep_part(struct rs_line *line, const unsigned char *bytes, size_t n
         line->part = NULL;
         return true;
     }
-    if (!line->part) {
-        line->part = malloc(RS_VIGIL_IN_NBYTES / 2);
-        if (!line->part) return false;
-    }
-    memcpy(line->part, bytes, n);
+    unsigned char *part = line->part;
+    if (!part) part = malloc(RS_VIGIL_IN_NBYTES / 2);
+    if (!part) return false;
+    memcpy(part, bytes, n);
+    line->part = part;
     return true;
 }
 

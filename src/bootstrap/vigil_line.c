@@ -128,8 +128,8 @@ static void flush(struct rs_vigil *vigil, struct rs_line *line)
 void rs_line_send(struct rs_vigil *vigil, struct rs_line *line, struct rs_piece *piece)
 {
     if (line->state != RS_LINE_OPEN || !piece) return;
-    bool full = line->n_queue >= MOST_QUEUED;
-    struct rs_sending *sending = full ? NULL : malloc(sizeof(*sending));
+    struct rs_sending *sending = NULL;
+    if (line->n_queue < MOST_QUEUED) sending = malloc(sizeof(*sending));
     if (!sending) {
         rs_vigil_lost(vigil, line, false, "does not read what it is told");
         return;

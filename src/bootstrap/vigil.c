@@ -316,11 +316,13 @@ static bool has_open_line(const struct rs_vigil *vigil)
     return false;
 }
 
-/* The last words: what was told, then BYE. Others close when they have read it. */
+/* The last words: what broke since the last look, what was told, then BYE. Others close when they have read it. */
 static void part(struct rs_vigil *vigil)
 {
     uint64_t told, deadline_ns = rs_os_now_ns() + LINGER_NS;
     stop_listening(vigil);
+    if (vigil->options.look)
+        vigil->options.look(vigil->options.arg); /* this process may know more than it told */
     take_told(vigil, &told);
     struct rs_piece *bye = rs_piece_create(RS_FRAME_BYE, vigil->options.host, false, NULL, 0);
     send_all(vigil, bye, 0);

@@ -42,7 +42,7 @@ struct rs_vigil_options {
     int bootstrap; /* a socket; when something comes there, start gives up: init has failed elsewhere. -1: none */
     /* Called by the vigil's thread, from when start has succeeded; does not block. */
     void (*news)(void *arg, const struct rs_news *news);
-    /* Called by it about every 20 ms: look at the processes of this host, tell what broke here. NULL: nothing. */
+    /* Called by it about every 20 ms, and a last time by stop: look at the processes of this host, tell what broke here. NULL: nothing. */
     void (*look)(void *arg);
     void *arg;
 };

@@ -95,7 +95,8 @@ LAYER(int, pe_accessible, (int pe))
 LAYER(int, addr_accessible, (const void *addr, int pe))
 {
     if (!layer_has_pe(pe)) return 0;
-    return rocshmem_ptr(addr, pe) || rocshmemx_allocation(addr, NULL, NULL);
+    /* What is symmetric here is so everywhere, and reached on another host too, where ptr gives NULL. */
+    return rocshmem_ptr(addr, rocshmem_my_pe()) || rocshmemx_allocation(addr, NULL, NULL);
 }
 
 LAYER(void *, ptr, (const void *dest, int pe))

@@ -198,7 +198,8 @@ static void *private_copy(const struct rs_static_data *data)
 
 static void put_in_place(const struct rs_static_data *data, void *copy)
 {
-    mremap(copy, data->nbytes, data->nbytes, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)data->base);
+    /* By number: libraries that watch memory (UCX) put an mremap of four arguments in its place. */
+    syscall(SYS_mremap, copy, data->nbytes, data->nbytes, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)data->base);
 }
 
 /* The shared variables of this process, for forks. W: share and unshare, under fork_lock, which a fork holds.

@@ -27,6 +27,8 @@ endforeach()
 # Programs that are started as jobs. conformance says itself how; each of tests/fault/*.c is a program, in tests/fault of
 # the build folder, started by the Python tests.
 add_subdirectory(tests/fakegpu)
+target_compile_definitions(test_proxy PRIVATE FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
+add_dependencies(test_proxy fake_cuda)
 add_subdirectory(tests/gpu)
 add_subdirectory(tests/hipshim)
 if(EXISTS ${CMAKE_SOURCE_DIR}/tests/conformance/CMakeLists.txt)

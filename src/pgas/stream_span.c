@@ -155,7 +155,7 @@ static struct rs_transfer tell(const struct program *p, int phase, int host, int
                             .sig_op = ROCSHMEM_SIGNAL_SET};
     if (phase != ALL || !p->letters) return t;
     t.dest = letter_room(p->team, first, p->e, partner);
-    t.source = span->letters + p->e % RS_STREAM_RING * (RS_STREAM_LETTER_NBYTES / 8);
+    t.source = span->letters[p->e % RS_STREAM_RING];
     t.nbytes = sizeof(struct letter);
     return t;
 }
@@ -222,8 +222,7 @@ void rs_span_announce(const struct rs_stream_op *op)
     letter.e = op->e;
     memcpy(&letter.signature, &op->signature, sizeof op->signature);
     letter.sum = letter_sum(&letter);
-    memcpy(op->team->span->letters + op->e % RS_STREAM_RING * (RS_STREAM_LETTER_NBYTES / 8), &letter,
-           sizeof letter);
+    memcpy(op->team->span->letters[op->e % RS_STREAM_RING], &letter, sizeof letter);
 }
 
 /* Only where the CPU reaches the heap: devices that don't call don't ask. */

@@ -31,7 +31,6 @@ static void span_free(struct rs_span *span)
     free(span->first);
     free(span->near);
     free(span->called);
-    free(span->letters);
     free(span);
 }
 
@@ -50,10 +49,8 @@ static int span_make(const struct rs_job *job, const int *members, int n, struct
         span->first = malloc((size_t)n * sizeof *span->first);
         span->near = malloc((size_t)n * sizeof *span->near);
         span->called = calloc(RS_SPAN_CALLED, sizeof *span->called);
-        span->letters = calloc(RS_STREAM_RING, RS_STREAM_LETTER_NBYTES);
     }
-    if (!span || !number || !span->host_of || !span->first || !span->near || !span->called ||
-        !span->letters) {
+    if (!span || !number || !span->host_of || !span->first || !span->near || !span->called) {
         span_free(span);
         free(number);
         return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n);

@@ -37,7 +37,7 @@ struct rs_span {
     struct rs_called *called; /* owned, RS_SPAN_CALLED */
     /* What this PE calls on streams, a ring of them as they go to other hosts (stream_span.c). W: who announces the
      * operation, after the one before in its place is complete. R: the network, until the operation is. */
-    uint64_t *letters;      /* owned */
+    uint64_t letters[RS_STREAM_RING][RS_STREAM_LETTER_NBYTES / 8];
     _Atomic uint64_t n_met; /* meets begun. W: that thread, release, after called. R: the same, acquire */
 };
 #define RS_SPAN_CALLED 64

@@ -158,7 +158,7 @@ static struct slot *slot_take(struct rs_proxy *proxy, bool captured, size_t n)
     pthread_mutex_unlock(&proxy->lock);
     if (!slot) return NULL;
     if (n > slot->capacity) {
-        struct part *parts = n <= UINT32_MAX ? malloc(n * sizeof *parts) : NULL;
+        struct part *parts = malloc(n * sizeof *parts); /* of at most all PEs of the job */
         if (!parts) {
             rs_fail(RS_E_NOMEM, "no memory to enqueue %zu transfers to other hosts", n);
             pthread_mutex_lock(&proxy->lock);
@@ -297,13 +297,18 @@ static void rest_begin(struct rest *rest)
     rest->sleep_ns = REST_NS;
 }
 
-static void rest_a_while(struct rest *rest, uint64_t most_ns)
+/* What is under way ends the sleep early, where the network can. */
+static void rest_a_while(const struct rs_proxy *proxy, struct rest *rest, bool flying, uint64_t most_ns)
 {
+    uint64_t ns = rest->sleep_ns < most_ns ? rest->sleep_ns : most_ns;
     if (rs_os_now_ns() - rest->since_ns < POLL_NS) {
         (void)rs_wait_pause(&rest->wait);
         return;
     }
-    rs_wait_sleep_ns(rest->sleep_ns < most_ns ? rest->sleep_ns : most_ns);
+    if (flying && proxy->ops->doze)
+        proxy->ops->doze(proxy->network, ns);
+    else
+        rs_wait_sleep_ns(ns);
     rest->sleep_ns = rest->sleep_ns * 2 < REPLAYED_MOST_NS ? rest->sleep_ns * 2 : REPLAYED_MOST_NS;
 }
 
@@ -328,13 +333,13 @@ static void *thread_run(void *arg)
             moved |= chunk_look(proxy, chunk);
         bool flying = atomic_load_explicit(&proxy->flying, memory_order_relaxed) > 0;
         bool armed = atomic_load_explicit(&proxy->n_armed, memory_order_relaxed) > 0;
-        if (flying) proxy->ops->progress(proxy->network);
+        if (flying) moved |= proxy->ops->progress(proxy->network) > 0;
         if (moved) {
             rest_begin(&rest);
         } else if (flying || armed) {
-            rest_a_while(&rest, REST_MOST_NS);
+            rest_a_while(proxy, &rest, flying, REST_MOST_NS);
         } else if (atomic_load_explicit(&proxy->n_registered, memory_order_relaxed) > 0) {
-            rest_a_while(&rest, REPLAYED_MOST_NS);
+            rest_a_while(proxy, &rest, false, REPLAYED_MOST_NS);
         } else {
             sleep_until_armed(proxy);
             rest_begin(&rest);

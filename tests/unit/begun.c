@@ -83,12 +83,14 @@ static struct begun_item *take(struct begun *begun, uint64_t *number_out)
     return item;
 }
 
-void begun_progress(struct begun *begun)
+unsigned begun_progress(struct begun *begun)
 {
     uint64_t number = 0;
-    if (atomic_load(&begun->held)) return;
+    if (atomic_load(&begun->held)) return 0;
     struct begun_item *item = take(begun, &number);
-    if (item) finish(begun, item, number);
+    if (!item) return 0;
+    finish(begun, item, number);
+    return 1;
 }
 
 int begun_add(struct begun *begun, const struct begun_item *item)
@@ -103,6 +105,6 @@ int begun_add(struct begun *begun, const struct begun_item *item)
     atomic_fetch_add(&begun->n_begun, 1);
     bool at_once = pes_random(&begun->random) % 4 == 0;
     pthread_mutex_unlock(&begun->lock);
-    if (at_once) begun_progress(begun);
+    if (at_once) (void)begun_progress(begun);
     return 0;
 }

@@ -38,6 +38,6 @@ struct begun {
 void begun_init(struct begun *begun, uint64_t seed);
 void begun_fini(struct begun *begun); /* what is left is dropped */
 int begun_add(struct begun *begun, const struct begun_item *item);
-void begun_progress(struct begun *begun);
+unsigned begun_progress(struct begun *begun); /* how many were done */
 
 #endif

@@ -95,7 +95,7 @@ static int fake_begin(struct rs_network *network, int pe, bool put, struct rs_pl
 /* What broke the job on one host breaks it on the others. */
 static unsigned fake_progress(struct rs_network *network)
 {
-    begun_progress(&network->begun);
+    unsigned came = begun_progress(&network->begun);
     const struct pes *pes = network->pes;
     struct rs_board *mine = &pes->jobs[network->pe]->board;
     for (int pe = 0; pe < pes->n; pe++) {
@@ -103,7 +103,7 @@ static unsigned fake_progress(struct rs_network *network)
         if (theirs != mine->abort && atomic_load_explicit(&theirs->state, memory_order_acquire) == 2)
             rs_board_abort(mine, theirs->status, theirs->pe, theirs->op, theirs->text);
     }
-    return 0;
+    return came;
 }
 
 static const struct rs_network_ops fake_ops = {.name = "fake",

@@ -17,6 +17,7 @@ static const char help[] =
     "\n"
     "      --all          versions, devices, transports, launcher, variables (default)\n"
     "      --environment  every ROCSHMEM_ variable: form, default, meaning (docs/environment.md)\n"
+    "      --launch       which launcher started this process, by which variables; why not another one\n"
     "      --support      what each device and transport offers (docs/support.md)\n"
     "      --version      print the version, and end\n"
     "  -h, --help         print this, and end\n"
@@ -39,6 +40,7 @@ int main(int argc, char **argv)
     if (argc <= 2) {
         if (strcmp(option, "--all") == 0) return print_info("all");
         if (strcmp(option, "--environment") == 0) return print_info("environment");
+        if (strcmp(option, "--launch") == 0) return print_info("launch");
         if (strcmp(option, "--support") == 0) return print_info("support");
         if (strcmp(option, "--version") == 0) return printf("rocshmem-info %s\n", rocshmemx_version()) < 0;
         if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) return fputs(help, stdout) < 0;

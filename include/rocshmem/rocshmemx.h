@@ -188,7 +188,8 @@ ROCSHMEM_API int rocshmemx_dump_state(int fd);
 
 /** Print facts about this library and machine (versions, devices, transports, launcher, variables) to a
  * descriptor.
- *  what  NULL or "all"; "version"; "environment" (docs/environment.md); "support" (docs/support.md)
+ *  what  NULL or "all"; "version"; "environment" (docs/environment.md); "launch" (the launcher, and why not another
+ *        one); "support" (docs/support.md)
  *  Local; allowed before init. 0 or ARG. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_print_info(int fd, const char *what);
 

@@ -197,9 +197,12 @@ int rs_info_print(int fd, const char *what, const struct rs_config *config)
     bool all = !what || strcmp(what, "all") == 0;
     bool version = what && strcmp(what, "version") == 0;
     bool environment = what && strcmp(what, "environment") == 0;
-    if (!all && !version && !environment && strcmp(what, "support") != 0)
-        return rs_fail(RS_E_ARG,
-                       "what is \"%.100s\"; give \"all\", \"version\", \"environment\" or \"support\"", what);
+    bool launch = what && strcmp(what, "launch") == 0;
+    if (!all && !version && !environment && !launch && strcmp(what, "support") != 0)
+        return rs_fail(
+            RS_E_ARG,
+            "what is \"%.100s\"; give \"all\", \"version\", \"environment\", \"launch\" or \"support\"",
+            what);
     char *text = NULL;
     size_t nbytes = 0;
     FILE *page = open_memstream(&text, &nbytes);
@@ -210,6 +213,8 @@ int rs_info_print(int fd, const char *what, const struct rs_config *config)
         version_line(page);
     else if (environment)
         environment_page(page);
+    else if (launch)
+        rs_bootstrap_explain(page);
     else
         support_page(page);
     int rc =

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/config.h"
 #include "rocshmem/rocshmem.h"
@@ -32,11 +33,13 @@ struct rs_bootstrap {
  * rank, a rank twice) are BOOTSTRAP with the server's words. bootstrap_out is filled on success. */
 int rs_bootstrap_uid(struct rs_bootstrap *bootstrap_out, const struct rs_config *config,
                      const rocshmem_uniqueid_t *uid, int rank, int nranks);
-/* Join the job that the environment describes: the first of rocshmem-run, torchrun, Open MPI that is there;
- * none of them is a job of one PE. */
+/* Join the job that the environment describes: that of the first launcher (launchers.c) that is there, or of the one
+ * that ROCSHMEM_LAUNCHER names; none of them is a job of one PE. */
 int rs_bootstrap_env(struct rs_bootstrap *bootstrap_out, const struct rs_config *config);
-/* "rocshmem-run", "torchrun", "Open MPI" or "none": what rs_bootstrap_env would use. */
+/* "rocshmem-run", "torchrun", "Open MPI", "none": what rs_bootstrap_env would use. */
 const char *rs_bootstrap_detect(void);
+/* The page of rocshmem-info --launch: every launcher, what was found of it, which one is taken and why not the others. */
+void rs_bootstrap_explain(FILE *page);
 
 /* Every rank gives nbytes (equal everywhere), every rank gets nranks * nbytes in rank order. Works as a
  * barrier. BOOTSTRAP when a rank left or the deadline passed, naming it. */

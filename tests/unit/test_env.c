@@ -22,6 +22,7 @@
 #include "base/os.h"
 #include "base/status.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/launchers.h"
 #include "entries.h"
 
 enum { MAX_RANKS = 8 };
@@ -41,6 +42,29 @@ static const char *const launcher_variables[] = {"ROCSHMEM_RUN_SOCKET",
                                                  "OMPI_COMM_WORLD_LOCAL_SIZE",
                                                  "PMIX_NAMESPACE",
                                                  "OMPI_MCA_ess_base_jobid",
+                                                 "PMIX_RANK",
+                                                 "PMI_FD",
+                                                 "PMI_JOBID",
+                                                 "PMI_RANK",
+                                                 "PMI_SIZE",
+                                                 "PMI_LOCAL_SIZE",
+                                                 "MPI_LOCALNRANKS",
+                                                 "SLURM_PROCID",
+                                                 "SLURM_STEP_NUM_TASKS",
+                                                 "SLURM_STEP_NUM_NODES",
+                                                 "SLURM_STEP_NODELIST",
+                                                 "SLURM_JOB_ID",
+                                                 "SLURM_STEP_ID",
+                                                 "FLUX_JOB_ID",
+                                                 "FLUX_TASK_RANK",
+                                                 "FLUX_JOB_SIZE",
+                                                 "FLUX_JOB_NNODES",
+                                                 "PALS_APID",
+                                                 "PALS_RANKID",
+                                                 "PALS_LOCAL_SIZE",
+                                                 "ROCSHMEM_MASTER_ADDR",
+                                                 "ROCSHMEM_MASTER_PORT",
+                                                 "ROCSHMEM_LAUNCHER",
                                                  "ROCSHMEM_BOOTSTRAP_TIMEOUT"};
 
 static int clear_environment(void **state)
@@ -218,6 +242,219 @@ static void open_mpi_on_several_hosts_says_what_to_do(void **state)
     assert_int_equal(rs_config_read(&config), 0);
     assert_int_equal(rs_bootstrap_env(&bootstrap, &config), RS_E_UNSUPPORTED);
     assert_non_null(strstr(rs_error_slot()->text, "init_with_mpi"));
+    assert_non_null(strstr(rs_error_slot()->text, "rocshmem-run --hosts"));
+}
+
+static void slurm_environment(int nranks, int n_nodes)
+{
+    clear_environment(NULL);
+    set_number("SLURM_STEP_NUM_TASKS", nranks);
+    set_number("SLURM_STEP_NUM_NODES", n_nodes);
+    set_number("SLURM_JOB_ID", (int)getpid());
+    setenv("SLURM_STEP_ID", "0", 1);
+    setenv("SLURM_STEP_NODELIST", n_nodes == 1 ? "node7" : "localhost,node[8-9]", 1);
+}
+
+static void slurm_on_one_host_and_on_several_meets(void **state)
+{
+    (void)state;
+    slurm_environment(3, 1);
+    run_job("SLURM_PROCID", "Slurm", 3, 5);
+    slurm_environment(4, 3);
+    run_job("SLURM_PROCID", "Slurm", 4, 5);
+    setenv("SLURM_STEP_NODELIST", "no-such-host[1-2]", 1);
+    setenv("ROCSHMEM_MASTER_ADDR", "127.0.0.1", 1);
+    set_number("ROCSHMEM_MASTER_PORT", free_port());
+    run_job("SLURM_PROCID", "Slurm", 4, 2);
+}
+
+static void flux_and_pals_on_one_host_meet(void **state)
+{
+    (void)state;
+    setenv("FLUX_JOB_ID", "f2Yxnb3R", 1);
+    set_number("FLUX_JOB_SIZE", 3);
+    set_number("FLUX_JOB_NNODES", 1);
+    run_job("FLUX_TASK_RANK", "Flux", 3, 3);
+    clear_environment(NULL);
+    setenv("PALS_APID", "8b7c-11", 1);
+    set_number("PMI_SIZE", 3);
+    set_number("PMI_LOCAL_SIZE", 3);
+    run_job("PALS_RANKID", "PALS", 3, 3);
+}
+
+static void expect_unsupported(const char *words)
+{
+    struct rs_config config;
+    struct rs_bootstrap bootstrap = {0};
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_int_equal(rs_bootstrap_env(&bootstrap, &config), RS_E_UNSUPPORTED);
+    assert_non_null(strstr(rs_error_slot()->text, words));
+    assert_non_null(strstr(rs_error_slot()->text, "unique id"));
+}
+
+static void launchers_without_a_channel_name_the_remedy(void **state)
+{
+    (void)state;
+    setenv("FLUX_JOB_ID", "f2Yxnb3R", 1);
+    setenv("FLUX_TASK_RANK", "0", 1);
+    set_number("FLUX_JOB_SIZE", 4);
+    set_number("FLUX_JOB_NNODES", 2);
+    expect_unsupported("-o pmi=simple");
+    clear_environment(NULL);
+    setenv("PALS_APID", "8b7c-11", 1);
+    setenv("PALS_RANKID", "0", 1);
+    set_number("PMI_SIZE", 4);
+    set_number("PMI_LOCAL_SIZE", 2);
+    expect_unsupported("--pmi=pmix");
+}
+
+static void the_inner_launcher_is_taken(void **state)
+{
+    (void)state;
+    slurm_environment(2, 1);
+    setenv("SLURM_PROCID", "0", 1);
+    assert_string_equal(rs_bootstrap_detect(), "Slurm");
+    setenv("PMI_FD", "7", 1); /* hydra, started by srun */
+    setenv("PMI_RANK", "0", 1);
+    setenv("PMI_SIZE", "8", 1);
+    assert_string_equal(rs_bootstrap_detect(), "PMI");
+    char id[32];
+    snprintf(id, sizeof(id), "%d.0", (int)getpid());
+    setenv("PMI_JOBID", id, 1); /* srun's own */
+    assert_string_equal(rs_bootstrap_detect(), "Slurm");
+    setenv("PMIX_NAMESPACE", "prterun-1@1", 1);
+    setenv("PMIX_RANK", "0", 1);
+    unsetenv("PMI_FD");
+    assert_string_equal(rs_bootstrap_detect(), "PMIx");
+    setenv("PMIX_NAMESPACE", "slurm.pmix.5.0", 1);
+    assert_string_equal(rs_bootstrap_detect(), "Slurm");
+    setenv("RANK", "0", 1);
+    setenv("WORLD_SIZE", "2", 1);
+    setenv("MASTER_ADDR", "127.0.0.1", 1);
+    setenv("MASTER_PORT", "29500", 1);
+    assert_string_equal(rs_bootstrap_detect(), "torchrun");
+    setenv("ROCSHMEM_LAUNCHER", "slurm", 1);
+    assert_string_equal(rs_bootstrap_detect(), "Slurm");
+}
+
+/* ---- PMI: the server is this process ---- */
+
+/* Answers one client's lines until it closes, as hydra does; puts and gets share value. */
+static void serve_pmi(int fd, char *value, int vallen)
+{
+    char line[2048];
+    size_t n = 0;
+    while (n < sizeof(line) - 1 && recv(fd, line + n, 1, 0) == 1) {
+        if (line[n++] != '\n') continue;
+        char answer[2048], *at = strstr(line, "value=");
+        line[n] = '\0';
+        n = 0;
+        if (strncmp(line, "cmd=init", 8) == 0)
+            snprintf(answer, sizeof(answer), "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+        else if (strncmp(line, "cmd=get_maxes", 13) == 0)
+            snprintf(answer, sizeof(answer), "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=%d\n",
+                     vallen);
+        else if (strncmp(line, "cmd=get_my", 10) == 0)
+            snprintf(answer, sizeof(answer), "cmd=my_kvsname kvsname=kvs_1\n");
+        else if (strncmp(line, "cmd=put", 7) == 0 && at) {
+            snprintf(value, 1024, "%.*s", (int)strcspn(at + 6, "\n"), at + 6);
+            snprintf(answer, sizeof(answer), "cmd=put_result rc=0 msg=success\n");
+        } else if (strncmp(line, "cmd=barrier_in", 14) == 0)
+            snprintf(answer, sizeof(answer), "cmd=barrier_out\n");
+        else if (strncmp(line, "cmd=get", 7) == 0)
+            snprintf(answer, sizeof(answer), "cmd=get_result rc=0 msg=success value=%s\n", value);
+        else if (strncmp(line, "cmd=finalize", 12) == 0)
+            snprintf(answer, sizeof(answer), "cmd=finalize_ack\n");
+        else
+            snprintf(answer, sizeof(answer), "cmd=what\n");
+        assert_int_equal(rs_os_send_all(fd, answer, strlen(answer), UINT64_MAX), 0);
+    }
+}
+
+/* Rank 1 of 2 under a server whose store holds this value; what init says. */
+static void expect_pmi_error(const char *stored, int vallen, const char *words)
+{
+    int ends[2], status;
+    char value[1024];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    set_number("PMI_FD", ends[1]);
+    set_number("PMI_SIZE", 2);
+    set_number("PMI_RANK", 1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct rs_config config;
+        struct rs_bootstrap bootstrap = {0};
+        close(ends[0]);
+        int rc = rs_config_read(&config) < 0 ? 0 : rs_bootstrap_env(&bootstrap, &config);
+        bool good = rc == RS_E_BOOTSTRAP && strstr(rs_error_slot()->text, words);
+        if (!good) fprintf(stderr, "%d: %s\n", rc, rs_error_slot()->text);
+        _exit(good ? 0 : 1);
+    }
+    close(ends[1]);
+    snprintf(value, sizeof(value), "%s", stored);
+    if (vallen) serve_pmi(ends[0], value, vallen);
+    close(ends[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void pmi_servers_that_fail_are_named_with_what_they_said(void **state)
+{
+    (void)state;
+    expect_pmi_error("-", 1024, "rank 0 could not serve");
+    expect_pmi_error("something else", 1024, "no unique id");
+    expect_pmi_error("-", 100, "values of 100 letters");
+    expect_pmi_error("-", 0, "did not answer cmd=init");
+    setenv("PMI_FD", "999", 1);
+    setenv("PMI_RANK", "0", 1);
+    struct rs_config config;
+    struct rs_bootstrap bootstrap = {0};
+    assert_int_equal(rs_config_read(&config), 0);
+    assert_int_equal(rs_bootstrap_env(&bootstrap, &config), RS_E_BOOTSTRAP);
+    assert_non_null(strstr(rs_error_slot()->text, "PMI_FD is 999, which is not open"));
+}
+
+/* ---- strangers at rank 0's offer ---- */
+
+static int offer_with(const char *bytes, size_t nbytes, int port)
+{
+    char answer[64];
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    to.sin_port = htons((uint16_t)port);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) != 0) {
+        close(fd);
+        return -1;
+    }
+    int got = 0;
+    if (nbytes && send(fd, bytes, nbytes, MSG_NOSIGNAL) == (ssize_t)nbytes) {
+        ssize_t n = recv(fd, answer, sizeof(answer), 0);
+        got = n > 0 ? (int)n : 0;
+    }
+    close(fd);
+    return got;
+}
+
+/* A port scanner, an HTTP client and a wrong cookie come before rank 1: none gets a byte, and the job meets. */
+static void strangers_at_the_offer_get_nothing_and_stop_nobody(void **state)
+{
+    (void)state;
+    static const char http[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const uint32_t wrong[4] = {0x42505352u, 1, 7, 9}; /* magic and version of an ask, with another cookie */
+    torch_environment(2, false);
+    int port = (int)strtol(getenv("MASTER_PORT"), NULL, 10) + 1;
+    pid_t first = start_pe("RANK", "torchrun", 0, 2, 1);
+    uint64_t deadline_ns = rs_os_now_ns() + 20000000000u;
+    int got;
+    while ((got = offer_with("", 0, port)) < 0) assert_true(rs_os_now_ns() < deadline_ns);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(offer_with("", 0, port), 0);
+        assert_int_equal(offer_with(http, sizeof(http) - 1, port), 0);
+        assert_int_equal(offer_with((const char *)wrong, sizeof(wrong), port), 0);
+    }
+    pid_t second = start_pe("RANK", "torchrun", 1, 2, 1);
+    await_pe(first);
+    await_pe(second);
 }
 
 /* The launcher's part, as rocshmem-run plays it: every connection gets the unique id. */
@@ -337,6 +574,12 @@ int main(void)
         TEST(a_foreign_service_on_a_port_is_skipped),
         TEST(open_mpi_on_one_host_meets),
         TEST(open_mpi_on_several_hosts_says_what_to_do),
+        TEST(slurm_on_one_host_and_on_several_meets),
+        TEST(flux_and_pals_on_one_host_meet),
+        TEST(launchers_without_a_channel_name_the_remedy),
+        TEST(the_inner_launcher_is_taken),
+        TEST(pmi_servers_that_fail_are_named_with_what_they_said),
+        TEST(strangers_at_the_offer_get_nothing_and_stop_nobody),
         TEST(rocshmem_run_hands_the_unique_id_over),
         TEST(bad_numbers_are_errors_naming_variable_and_value),
         TEST(a_launcher_that_is_gone_is_an_error),

@@ -29,6 +29,12 @@ const char *rs_type_name(enum rs_type type)
     return type < RS_TYPE_COUNT ? type_names[type] : "?";
 }
 
+bool rs_type_is_integer(enum rs_type type)
+{
+    return type != RS_TYPE_float && type != RS_TYPE_double && type != RS_TYPE_longdouble &&
+           type != RS_TYPE_complexf && type != RS_TYPE_complexd;
+}
+
 size_t rs_type_nbytes(enum rs_type type)
 {
     return type < RS_TYPE_COUNT ? type_sizes[type] : 0;

@@ -6,6 +6,7 @@
 #ifndef RS_OBSERVE_CALLS_H
 #define RS_OBSERVE_CALLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,6 +56,7 @@ void rs_call_name(uint32_t word, char *out, size_t nbytes);
 enum rs_call_group rs_call_group(uint32_t word);
 const char *rs_type_name(enum rs_type type);
 size_t rs_type_nbytes(enum rs_type type);
+bool rs_type_is_integer(enum rs_type type);
 const char *rs_cmp_name(int cmp); /* "GE", or "?" */
 
 /* What a PE said when it entered a collective. Two PEs are in the same collective when kind, width and args

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocking reductions, made of steps (step.h). Members are combined in team order (large ones over hosts: host by host),
- * each element by one member or by all alike, so the result has the same bits on every member.
+ * Blocking reductions, made of steps (step.h). Members are combined in team order always, so the result has
+ * the same bits on every member, whatever the algorithm.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,8 @@ static int reduce_shares(struct rs_step *step, void *dest, const void *source, s
                          int op)
 {
     size_t begin, end;
-    if (RS_UNLIKELY(step->team->span != NULL)) return rs_span_reduce(step, dest, source, n, type, op);
+    if (RS_UNLIKELY(step->team->span != NULL && rs_span_keeps_order(step->team, type)))
+        return rs_span_reduce(step, dest, source, n, type, op);
     rs_reduce_share(step->team, n, &begin, &end);
     rs_step_post(step, NULL, 0);
     RS_TRY(rs_step_await_all(step));

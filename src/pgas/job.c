@@ -253,9 +253,11 @@ static int fetch(const char *name, int from, int fds[FDS_MOST], int n, const str
                 "PE 0 does not hand out the shared memory: it ended, or is in another network namespace");
         if ((errno != EAGAIN && errno != ECONNREFUSED) || rs_os_now_ns() > bootstrap->deadline_ns)
             return rs_fail_context("PE %d, the first of the host, does not hand out its shared memory", from);
-        if (poll(&news, 1, 0) > 0) return 0; /* somebody is gone: the exchange that follows says who */
+        if (poll(&news, 1, 0) > 0) break; /* somebody is gone: the exchange that follows says who */
         rs_wait_sleep_ns(50000);
     }
+    rs_error_clear(); /* of tries that came too early */
+    if (socket < 0) return 0;
     int rc = rs_os_peer_is_us(socket)
                  ? rs_os_recv_fds(socket, fds, n)
                  : rs_fail(RS_E_BOOTSTRAP, "another user's process hands out shared memory");

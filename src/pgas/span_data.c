@@ -5,9 +5,10 @@
  * broadcast: the first member of each host (its leader) pulls, from the root where there are few hosts, else along a
  * binomial tree of hosts; the others of the host copy from the leader's dest. fcollect: the members of a host share the
  * pulling of what lies elsewhere, and copy from each other. reduce: the k-th members of all hosts work on the k-th share of
- * the elements, piece by piece: each combines its host's members, they exchange parts of the piece, each combines one
- * part and sends it to the others; the results go to all of the host. Hosts are combined in their order, members of a host
- * in theirs, by one member for each element: so the result has the same bits on all.
+ * the elements, piece by piece: the first host's combines its members, the next one goes on with its own, and so on; from
+ * the last host the result comes back the same way, while other pieces go forth. So members are combined in the order of
+ * the team, as on one host, with the same bits, where the members of a host are neighbours in it; where they are not, only
+ * integers go this way (rs_span_keeps_order).
  */
 #include <stdlib.h>
 
@@ -126,6 +127,8 @@ int rs_span_fcollect(struct rs_step *step, void *dest, const void *source, size_
 
 /* ---- reduce ---- */
 
+#define WINDOW 4 /* pieces that a host is ahead with, of those whose result it has */
+
 /* One member's share of a reduction. */
 struct share {
     struct rs_step *step;
@@ -133,107 +136,105 @@ struct share {
     const unsigned char *source;
     enum rs_type type;
     int op;
-    size_t width;
-    int *peers;                  /* owned: by host, who works on this share there */
-    unsigned char *piece, *room; /* owned: what is combined, and room to get one more */
+    size_t width, begin, end, most; /* elements: of the share; of a piece */
+    int *peers;                     /* owned: by host, who works on this share there */
+    unsigned char *sum, *room;      /* owned: a piece, and room to get one more */
     struct rs_letter_key key;
 };
+enum { FORTH, BACK }; /* rounds: partial sums go to the next host, results to the one before */
 
-/* Elements [*begin_out, + n) of a piece of m are combined by host h. */
-static size_t part_of(const struct share *s, size_t m, int h, size_t *begin_out)
+static size_t piece_of(const struct share *s, size_t i, size_t *n_out)
 {
-    size_t n_hosts = (size_t)s->step->team->span->n_hosts;
-    *begin_out = m * (size_t)h / n_hosts;
-    return m * ((size_t)h + 1) / n_hosts - *begin_out;
+    size_t at = s->begin + i * s->most;
+    *n_out = s->end - at < s->most ? s->end - at : s->most;
+    return at;
 }
 
-static int combine_near(const struct share *s, size_t at, size_t m)
+static int send_piece(struct share *s, int host, size_t i, int way, const void *bytes, size_t n)
 {
-    const struct rs_span *span = s->step->team->span;
-    for (int k = 0; k < span->n_near; k++) {
-        RS_TRY(rs_step_pull(s->step, span->near[k], k == 0 ? s->piece : s->room, s->source + at * s->width,
-                            m * s->width));
-        if (k > 0) rs_reduce_combine(s->type, s->op, s->piece, s->room, m);
-    }
-    return 0;
+    s->key.round = (uint32_t)(2 * i + (size_t)way);
+    return rs_span_send(s->step, s->peers[host], &s->key, bytes, n * s->width);
 }
 
-static int send_to_peers(struct share *s, size_t m, bool all_mine)
+static int get_piece(struct share *s, int host, size_t i, int way, size_t n, struct rs_letter **letter_out)
 {
-    const struct rs_span *span = s->step->team->span;
-    for (int d = 1; d < span->n_hosts; d++) {
-        int h = (span->mine + d) % span->n_hosts;
-        size_t begin, n = part_of(s, m, all_mine ? span->mine : h, &begin);
-        RS_TRY(rs_span_send(s->step, s->peers[h], &s->key, s->piece + begin * s->width, n * s->width));
-    }
-    return 0;
-}
-
-static int get_letter(struct share *s, int h, size_t n, struct rs_letter **letter_out)
-{
-    s->key.from = s->step->team->pes[s->peers[h]];
+    s->key.round = (uint32_t)(2 * i + (size_t)way);
+    s->key.from = s->step->team->pes[s->peers[host]];
     RS_TRY(rs_span_await(s->step, &s->key, letter_out));
     if ((*letter_out)->nbytes == n * s->width) return 0;
     free(*letter_out);
-    return rs_fail(RS_E_BUG, "a part of a reduction has another size on PE %d", s->key.from);
+    return rs_fail(RS_E_BUG, "a piece of a reduction has another size on PE %d", s->key.from);
 }
 
-/* My part of the piece: every host's, in their order. */
-static int combine_hosts(struct share *s, size_t m)
+static int store_result(const struct share *s, size_t at, const void *result, size_t n)
 {
     const struct rs_span *span = s->step->team->span;
-    size_t begin, n = part_of(s, m, span->mine, &begin);
-    unsigned char *mine = s->piece + begin * s->width;
-    memcpy(s->room, mine, n * s->width); /* this host's, until its turn comes */
-    for (int h = 0; h < span->n_hosts; h++) {
-        struct rs_letter *letter = NULL;
-        if (h != span->mine) RS_TRY(get_letter(s, h, n, &letter));
-        const void *theirs = letter ? letter->bytes : s->room;
-        if (h == 0)
-            memcpy(mine, theirs, n * s->width);
-        else
-            rs_reduce_combine(s->type, s->op, mine, theirs, n);
-        free(letter);
-    }
-    return 0;
-}
-
-static int reduce_piece(struct share *s, size_t at, size_t m)
-{
-    const struct rs_team *team = s->step->team;
-    const struct rs_span *span = team->span;
-    RS_TRY(combine_near(s, at, m));
-    RS_TRY(send_to_peers(s, m, false));
-    RS_TRY(combine_hosts(s, m));
-    s->key.round++;
-    RS_TRY(send_to_peers(s, m, true));
-    for (int h = 0; h < span->n_hosts; h++) {
-        struct rs_letter *letter;
-        size_t begin, n = part_of(s, m, h, &begin);
-        if (h == span->mine) continue;
-        RS_TRY(get_letter(s, h, n, &letter));
-        memcpy(s->piece + begin * s->width, letter->bytes, n * s->width);
-        free(letter);
-    }
-    s->key.round++;
     for (int k = 0; k < span->n_near; k++)
         RS_TRY(rs_step_copy(s->step,
                             rs_route_address(rs_step_route(s->step, span->near[k]), s->dest + at * s->width),
-                            s->piece, m * s->width));
+                            result, n * s->width));
     return 0;
 }
 
-/* In place is safe: of a share of this host's sources and dests nobody but its member reads or writes anything. */
-static int reduce_share(struct share *s, size_t n, int k, int n_shares)
+/* Piece i: what the hosts before brought, and then this one's members; on to the next host, or the result. */
+static int go_forth(struct share *s, size_t i)
 {
-    size_t each = (n / (size_t)n_shares + 64) & ~(size_t)63, most = PIECE_NBYTES / s->width;
-    size_t begin = each * (size_t)k < n ? each * (size_t)k : n, end = n - begin < each ? n : begin + each;
-    s->piece = malloc(2 * PIECE_NBYTES);
-    if (!s->piece) return rs_fail(RS_E_NOMEM, "no memory for a reduction of %zu elements", n);
-    s->room = s->piece + PIECE_NBYTES;
-    for (size_t at = begin; at < end; at += most)
-        RS_TRY(reduce_piece(s, at, end - at < most ? end - at : most));
+    const struct rs_span *span = s->step->team->span;
+    int k = 0;
+    size_t n, at = piece_of(s, i, &n);
+    if (span->mine > 0) {
+        struct rs_letter *letter;
+        RS_TRY(get_piece(s, span->mine - 1, i, FORTH, n, &letter));
+        memcpy(s->sum, letter->bytes, n * s->width);
+        free(letter);
+    } else {
+        RS_TRY(rs_step_pull(s->step, span->near[k++], s->sum, s->source + at * s->width, n * s->width));
+    }
+    for (; k < span->n_near; k++) {
+        RS_TRY(rs_step_pull(s->step, span->near[k], s->room, s->source + at * s->width, n * s->width));
+        rs_reduce_combine(s->type, s->op, s->sum, s->room, n);
+    }
+    if (span->mine < span->n_hosts - 1) return send_piece(s, span->mine + 1, i, FORTH, s->sum, n);
+    RS_TRY(store_result(s, at, s->sum, n));
+    return send_piece(s, span->mine - 1, i, BACK, s->sum, n);
+}
+
+static int come_back(struct share *s, size_t i)
+{
+    const struct rs_span *span = s->step->team->span;
+    struct rs_letter *letter;
+    size_t n, at = piece_of(s, i, &n);
+    RS_TRY(get_piece(s, span->mine + 1, i, BACK, n, &letter));
+    int rc = store_result(s, at, letter->bytes, n);
+    if (rc == 0 && span->mine > 0) rc = send_piece(s, span->mine - 1, i, BACK, letter->bytes, n);
+    free(letter);
+    return rc;
+}
+
+/* In place is safe: of a share of this host's sources and dests nobody but its member reads or writes anything, and a
+ * piece of dest is written when that of source has been used. */
+static int reduce_share(struct share *s)
+{
+    const struct rs_span *span = s->step->team->span;
+    size_t n = (s->end - s->begin + s->most - 1) / s->most, back = 0;
+    bool last = span->mine == span->n_hosts - 1;
+    s->sum = malloc(2 * PIECE_NBYTES);
+    if (!s->sum) return rs_fail(RS_E_NOMEM, "no memory for a reduction of %zu elements", s->end - s->begin);
+    s->room = s->sum + PIECE_NBYTES;
+    for (size_t i = 0; i < n; i++) {
+        RS_TRY(go_forth(s, i));
+        if (!last && i >= WINDOW) RS_TRY(come_back(s, back++));
+    }
+    while (!last && back < n) RS_TRY(come_back(s, back++));
     return 0;
+}
+
+bool rs_span_keeps_order(const struct rs_team *team, enum rs_type type)
+{
+    const struct rs_span *span = team->span;
+    int i = 1;
+    while (i < team->n_pes && span->host_of[i] >= span->host_of[i - 1]) i++;
+    return i == team->n_pes || rs_type_is_integer(type);
 }
 
 int rs_span_reduce(struct rs_step *step, void *dest, const void *source, size_t n, enum rs_type type, int op)
@@ -245,12 +246,18 @@ int rs_span_reduce(struct rs_step *step, void *dest, const void *source, size_t 
     RS_TRY(rs_step_await_all(step));
     struct share s = {.step = step, .dest = dest, .source = source, .type = type, .op = op};
     s.width = rs_type_nbytes(type);
+    s.most = PIECE_NBYTES / s.width;
     s.key = (struct rs_letter_key){.kind = RS_LETTER_PIECE, .team = team->id, .number = team->meets};
     s.peers = malloc((size_t)span->n_hosts * sizeof *s.peers);
     if (!s.peers) return rs_fail(RS_E_NOMEM, "no memory for a team of %d hosts", span->n_hosts);
     int rc = peers_of(team, k, s.peers, &n_shares);
-    if (rc == 0 && k < n_shares) rc = reduce_share(&s, n, k, n_shares);
+    if (rc == 0 && k < n_shares) {
+        size_t each = (n / (size_t)n_shares + 64) & ~(size_t)63;
+        s.begin = each * (size_t)k < n ? each * (size_t)k : n;
+        s.end = n - s.begin < each ? n : s.begin + each;
+        rc = reduce_share(&s);
+    }
     free(s.peers);
-    free(s.piece);
+    free(s.sum);
     return rc < 0 ? rc : rs_step_next(step);
 }

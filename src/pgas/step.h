@@ -64,6 +64,8 @@ int rs_span_meet_near(struct rs_step *step);
 #define RS_SPAN_FEW 4 /* hosts that all pull from one */
 int rs_span_broadcast(struct rs_step *step, void *dest, const void *source, size_t nbytes, int root);
 int rs_span_fcollect(struct rs_step *step, void *dest, const void *source, size_t nbytes);
+/* Does rs_span_reduce give the bits that the team's order gives? */
+bool rs_span_keeps_order(const struct rs_team *team, enum rs_type type);
 int rs_span_reduce(struct rs_step *step, void *dest, const void *source, size_t n, enum rs_type type, int op);
 /* Of a span: complete the transfers of this step. */
 int rs_span_complete(const struct rs_step *step);

@@ -41,12 +41,6 @@ static int reduce_scatter(struct rs_team *team, void *dest, const void *source, 
  */
 #define VALUE_NBYTES(type, T) ((type) == RS_TYPE_longdouble && LDBL_MANT_DIG == 64 ? 10 : sizeof(T))
 
-/* Large reductions go host by host, the others from PE to PE. */
-static int by_hosts(const struct rs_job *job, size_t nbytes)
-{
-    return nbytes > RS_INLINE_NBYTES ? job->hosts.n : 1;
-}
-
 #define MODEL(T, expression)                                                                                 \
     {                                                                                                        \
         T *source = (T *)(void *)pes_at(job, SOURCE),                                                        \
@@ -54,20 +48,11 @@ static int by_hosts(const struct rs_job *job, size_t nbytes)
         for (size_t k = 0; k < n; k++) source[k] = INPUT(T, job->my_pe, k);                                  \
         CHECK(reduce(job->world, dest, source, n, type, op) == 0);                                           \
         for (size_t k = 0; k < n; k++) {                                                                     \
-            T a = 0, sum = 0;                                                                                \
-            for (int host = 0, n_hosts = by_hosts(job, n * sizeof(T)); host < n_hosts; host++) {             \
-                bool first = true;                                                                           \
-                for (int pe = 0; pe < job->n_pes; pe++) {                                                    \
-                    T b = INPUT(T, pe, k);                                                                   \
-                    if (n_hosts > 1 && job->hosts.where[pe].host != host) continue;                          \
-                    a = first ? b : (T)(expression);                                                         \
-                    first = false;                                                                           \
-                }                                                                                            \
-                T b = a;                                                                                     \
-                a = sum;                                                                                     \
-                sum = host == 0 ? b : (T)(expression);                                                       \
+            T a = INPUT(T, 0, k);                                                                            \
+            for (int pe = 1; pe < job->n_pes; pe++) {                                                        \
+                T b = INPUT(T, pe, k);                                                                       \
+                a = (T)(expression);                                                                         \
             }                                                                                                \
-            a = sum;                                                                                         \
             CHECK(memcmp(&a, &dest[k], VALUE_NBYTES(type, T)) == 0);                                         \
         }                                                                                                    \
         CHECK(pes_barrier(job->world) == 0);                                                                 \
@@ -153,10 +138,7 @@ static void scattered(struct rs_job *job, void *arg)
         double *whole = malloc((all + 1) * sizeof *whole);
         CHECK(whole);
         uint64_t random = 77 * (uint64_t)i + me;
-        for (size_t k = 0; k < all;
-             k++) /* over hosts the two add in another order: numbers whose sums are exact */
-            source[k] =
-                job->net ? (double)(pes_random(&random) >> 24) : (double)(pes_random(&random) >> 20) / 3e7;
+        for (size_t k = 0; k < all; k++) source[k] = (double)(pes_random(&random) >> 20) / 3e7;
         CHECK(reduce(job->world, dest, source, all, RS_TYPE_double, ROCSHMEM_SUM) == 0);
         memcpy(whole, dest, all * sizeof *whole);
         CHECK(pes_barrier(job->world) == 0);

@@ -57,6 +57,7 @@ fi
 if [ "$what" = test ]; then
     have git || need git
     have setarch || need util-linux
+    have tc || need iproute2
     [ -e /usr/include/cmocka.h ] || need libcmocka-dev
     have g++ || need g++
     have clang-14 || have clang || need clang

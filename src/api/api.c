@@ -65,8 +65,16 @@ static void set_op(const char *function)
     snprintf(slot->op, sizeof slot->op, "%s", function);
 }
 
+/* Before an error is told: who is to blame when it is about another host's PE. */
+static void settle_blame(void)
+{
+    struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
+    if (job && job->net) rs_network_verdict(job);
+}
+
 void rs_raise(const char *function)
 {
+    settle_blame();
     set_op(function);
     pthread_mutex_lock(&handler_lock);
     rocshmemx_error_handler_t call = handler;
@@ -82,6 +90,7 @@ void rs_raise(const char *function)
 
 int rs_return(const char *function)
 {
+    settle_blame();
     set_op(function);
     return rs_error_slot()->status;
 }

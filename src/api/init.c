@@ -59,6 +59,7 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
         if (rc < 0) {
             rs_job_destroy(job);
         } else {
+            rs_error_clear(); /* of tries that failed on the way */
             rs_note_leave(rs_self->note, RS_CALL_INIT);
             atomic_store_explicit(&rs_job_current, job, memory_order_release);
             if (job->my_pe == 0) introduce(&config);
@@ -185,6 +186,7 @@ static int finalize_locked(struct rs_job *job)
         .call = RS_CALL_FINALIZE, .kind = RS_KIND_FINALIZE, .team = RS_TEAM_ID_WORLD};
     int met = rs_job_settle(job, &signature, NULL);
     if (rc == 0) rc = met;
+    if (rc < 0) rs_network_verdict(job);
     rocshmemx_error_t error = *rs_error_slot();
     rs_board_leave(&job->board);
     atomic_store_explicit(&rs_job_current, NULL, memory_order_release);

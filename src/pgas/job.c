@@ -94,6 +94,7 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
     if (user && (first || waited_ns % 128000000u < 1000000u))
         write_detail(thread, now - waited_ns);                        /* now and then anew */
     int rc = job->board.vitals ? rs_board_look(&job->board, now) : 0; /* init waits for its device before */
+    if (rc == 0 && job->net) rc = rs_network_tick(job, now);
     if (!user || rc < 0) return user ? told(thread, rc) : rc;
     if (thread->awaits || thread->drains) RS_TRY(rs_deadlock_look(job, thread, waited_ns));
     RS_TRY(rs_job_interrupted());

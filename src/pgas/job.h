@@ -21,6 +21,7 @@
 #include "pgas/heap.h"
 #include "pgas/hosts.h"
 #include "pgas/mail.h"
+#include "pgas/network.h"
 #include "pgas/news.h"
 #include "pgas/static_data.h"
 #include "pgas/team.h"
@@ -58,6 +59,7 @@ struct rs_job {
     struct rs_net *net;             /* owned; NULL: nobody is on another host */
     struct rs_addresses *addresses; /* owned: of the network (network.c) */
     struct rs_proxy *proxy;         /* owned, between the network's end and the device's */
+    struct rs_suspicion suspicion;
     struct rs_mail mail;
     struct rs_news_desk *news; /* owned; NULL: one host, or not the first PE of it */
     struct rs_asked *asked;    /* owned, when there is a network: what this PE answers (question.c) */

@@ -11,11 +11,14 @@
 #include <strings.h>
 
 #include "base/log.h"
+#include "base/os.h"
 #include "base/status.h"
 #include "pgas/collective.h"
 #include "pgas/job.h"
 #include "pgas/question.h"
 #include "transport/proxy.h"
+
+#define GRACE_NS 500000000u /* how long the network's word about a peer waits for a better one */
 
 /* All PEs' addresses, one behind the other; those of this host's are left out. */
 struct rs_addresses {
@@ -66,6 +69,22 @@ static void receive(void *arg, int from, const void *head, size_t head_nbytes, c
         rs_board_abort(&job->board, RS_E_NOMEM, job->my_pe, "message", rs_error_slot()->text);
 }
 
+/* The network says that a peer can't be reached. That may be a PE which left because another one had died, so this is
+ * only a suspicion: the hosts' own watch names who died within milliseconds. When it does not, who waits here does. The
+ * first one counts. */
+static void suspect(struct rs_job *job, int pe, const char *text)
+{
+    struct rs_suspicion *suspicion = &job->suspicion;
+    uint32_t none = 0;
+    if (!atomic_compare_exchange_strong_explicit(&suspicion->state, &none, 1, memory_order_relaxed,
+                                                 memory_order_relaxed))
+        return;
+    suspicion->pe = pe;
+    suspicion->since_ns = rs_os_now_ns();
+    snprintf(suspicion->text, sizeof suspicion->text, "%s", text);
+    atomic_store_explicit(&suspicion->state, 2, memory_order_release);
+}
+
 static void lost(void *arg, int pe, const char *why)
 {
     struct rs_job *job = arg;
@@ -74,13 +93,39 @@ static void lost(void *arg, int pe, const char *why)
         text, sizeof text,
         "PE %d on host %s can't be reached any more: %s; it died, or the network between the hosts is down",
         pe, rs_job_host_name(job, pe), why);
-    if (job->board.abort) rs_board_abort(&job->board, RS_E_PEER, pe, "network", text);
+    suspect(job, pe, text);
 }
 
 static void broken(void *arg, int status, int pe, const char *text)
 {
     struct rs_job *job = arg;
-    rs_board_abort(&job->board, status, pe, "stream", text);
+    if (status == RS_E_PEER)
+        suspect(job, pe, text);
+    else
+        rs_board_abort(&job->board, status, pe, "stream", text);
+}
+
+int rs_network_tick(struct rs_job *job, uint64_t now_ns)
+{
+    const struct rs_suspicion *suspicion = &job->suspicion;
+    if (atomic_load_explicit(&suspicion->state, memory_order_acquire) != 2) return 0;
+    if (!job->board.abort || now_ns - suspicion->since_ns < GRACE_NS) return 0;
+    rs_board_abort(&job->board, RS_E_PEER, suspicion->pe, "network", suspicion->text);
+    return rs_board_broken(&job->board);
+}
+
+void rs_network_verdict(struct rs_job *job)
+{
+    rocshmemx_error_t error = *rs_error_slot();
+    if (!job->net || error.status != RS_E_PEER) return;
+    uint64_t deadline_ns = rs_os_now_ns() + GRACE_NS, now;
+    while (!rs_board_is_broken(&job->board) && (now = rs_os_now_ns()) < deadline_ns) {
+        rs_wait_sleep_ns(1000000);
+        (void)rs_board_look(&job->board, now);
+    }
+    rs_board_abort(&job->board, RS_E_PEER, error.pe, "network", error.text);
+    (void)rs_board_broken(&job->board);
+    if (rs_error_slot()->pe == error.pe) *rs_error_slot() = error; /* which also says what was waited for */
 }
 
 /* ---- start ---- */

@@ -131,7 +131,7 @@ void *rocshmem_ptr(const void *dest, int pe)
         rs_raise(__func__);
         return NULL;
     }
-    if (!rs_symmetric(t, job, dest, 1) || !job->routes[pe].mapped) return NULL;
+    if (!rs_symmetric(t, job, dest, 1) || !job->routes[pe].mapped || job->routes[pe].named) return NULL;
     return rs_route_address(&job->routes[pe], dest);
 }
 

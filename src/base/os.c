@@ -90,6 +90,15 @@ int rs_os_map_shared_at(int fd, size_t nbytes, size_t align, void **base_out)
     return 0;
 }
 
+int rs_os_reserve(size_t nbytes, void **base_out)
+{
+    void *base = mmap(NULL, nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return rs_fail(RS_E_NOMEM, "could not reserve %zu bytes of addresses: %s", nbytes, strerror(errno));
+    *base_out = base;
+    return 0;
+}
+
 void rs_os_unmap(void *base, size_t nbytes)
 {
     if (base) munmap(base, nbytes);

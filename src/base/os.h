@@ -17,6 +17,8 @@ int rs_os_memfd(const char *name, size_t nbytes);
 int rs_os_map_shared(int fd, size_t nbytes, void **base_out);
 /* The same at an address that is a multiple of align (a power of two, at least a page). */
 int rs_os_map_shared_at(int fd, size_t nbytes, size_t align, void **base_out);
+/* Addresses that nobody else gets and nobody can use; rs_os_unmap gives them back. */
+int rs_os_reserve(size_t nbytes, void **base_out);
 void rs_os_unmap(void *base, size_t nbytes);
 
 /* An abstract Unix stream socket (no file, gone with its last descriptor). Descriptor or SYSTEM. */

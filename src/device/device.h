@@ -58,11 +58,16 @@ struct rs_reduction {
     int n_members, n_dests;
     size_t width, n; /* bytes of an element; elements */
     int type, op;
+    /* What an element is, if it is one: signed or unsigned of width bytes, float of 4 or 8; and op. */
+    enum rs_number { RS_NUMBER_OTHER, RS_NUMBER_SIGNED, RS_NUMBER_UNSIGNED, RS_NUMBER_FLOAT } number;
+    enum rs_number_op { RS_SUM_OF, RS_PROD_OF, RS_MIN_OF, RS_MAX_OF, RS_AND_OF, RS_OR_OF, RS_XOR_OF } how;
     /* acc = acc op in, by the CPU. */
     void (*combine)(int type, int op, void *acc, const void *in, size_t n);
 };
 
 #define RS_WINDOW_PART ((size_t)2 << 20) /* windows grow in multiples of it */
+
+#define RS_WINDOW_SPARE 64 /* bytes at the end of a window that a device may use for anything */
 
 /* The windows of the PEs of a host, as they are mapped here. They may outlive the device's close. */
 struct rs_windows {
@@ -72,7 +77,9 @@ struct rs_windows {
     size_t align;          /* that every window's start has, on every PE */
     int n_local, my_local;
     uintptr_t *base; /* owned, n_local of them; 0: there is no path to that one */
-    void *state;     /* the device's */
+    bool *
+        named; /* owned, n_local; NULL: none. Its base is a name only, which nobody but this device can use */
+    void *state; /* the device's */
 };
 /* How a PE's window is found by another process: these bytes, and a descriptor where there is one. */
 struct rs_window_export {
@@ -87,7 +94,7 @@ struct rs_device_options {
     size_t inline_nbytes;
 };
 
-#define RS_DEVICE_SHARED_NBYTES ((size_t)40960)
+#define RS_DEVICE_SHARED_NBYTES ((size_t)6623232)
 
 struct rs_device_ops {
     const char *name;      /* "host", "cuda", "hip": what rocshmem-info prints */
@@ -145,6 +152,9 @@ struct rs_device_ops {
     /* The same, only begun (both may be NULL); done for sure when complete returns. */
     int (*transfer_nbi)(struct rs_device *dev, void *dst, const void *src, size_t nbytes);
     int (*complete)(struct rs_device *dev);
+    /* A put from the host and the write or addition behind it, where one go does both. 1: it does not. May be NULL. */
+    int (*put_signal)(struct rs_device *dev, void *dst, const void *src, size_t nbytes,
+                      const struct rs_memop *signal);
     int (*fill)(struct rs_device *dev, void *dst, int byte, size_t nbytes);
     /* width 4 or 8, of FETCH also 2; atomic against those of all PEs and against stream work. old_out may be NULL. */
     int (*amo)(struct rs_device *dev, enum rs_amo_op op, void *word, size_t width, uint64_t value,

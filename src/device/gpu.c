@@ -253,7 +253,7 @@ static void gpu_describe(struct rs_device *dev, void *stream, bool any, char *ou
 #define GPU_OPS(vendor)                                                                                      \
     .can_capture = true, .count = vendor##_count, .chosen = vendor##_chosen, .pin = vendor##_pin, .open = vendor##_open,          \
     .close = gpu_close, .serve = rs_gpu_serve, .window_make = rs_gpu_window_make, .window_open = rs_gpu_window_open,                \
-    .window_grow = rs_gpu_window_grow, .window_grown = rs_gpu_window_grown, .window_shrink = rs_gpu_window_shrink, .memory = rs_gpu_memory, .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .transfer_nbi = rs_gpu_transfer_nbi, .complete = rs_gpu_complete, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
+    .window_grow = rs_gpu_window_grow, .window_grown = rs_gpu_window_grown, .window_shrink = rs_gpu_window_shrink, .memory = rs_gpu_memory, .windows_unmap = rs_gpu_windows_unmap, .words_alloc = rs_gpu_words_alloc, .transfer = rs_gpu_transfer, .transfer_nbi = rs_gpu_transfer_nbi, .complete = rs_gpu_complete, .put_signal = rs_gpu_put_signal, .fill = rs_gpu_fill, .amo = rs_gpu_amo,    \
     .stream_create = rs_gpu_stream_create, .stream_destroy = rs_gpu_stream_destroy,                                \
     .synchronize = rs_gpu_synchronize, .synchronize_all = rs_gpu_synchronize_all, .query = gpu_query,        \
     .probe = rs_gpu_probe, .describe = gpu_describe, .copy = rs_gpu_copy, .copies = rs_gpu_copies, .batch = rs_gpu_batch, .reduce = rs_gpu_reduce, .takes_turns = rs_gpu_takes_turns

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The GPU device, for both vendors, in five files: gpu.c (open), gpu_stream.c, gpu_window.c (memory that is
- * shared), gpu_work.c (copies, memory operations, kernels in the order of a stream), gpu_now.c (what is done
- * when it returns).
+ * The GPU device, for both vendors: gpu.c (open), gpu_stream.c, gpu_window.c (memory that is shared), gpu_work.c
+ * (copies, memory operations, kernels in the order of a stream), gpu_now.c and gpu_nbi.c (from the host), gpu_ask.c and
+ * gpu_service.c (PEs that do something for each other), and what they use.
  *
  * Every entry from above makes this device's context current in the calling thread and puts the caller's back
  * (rs_gpu_enter, rs_gpu_leave). Work of our own runs on one stream, whose end the CPU sees in a word of
@@ -17,7 +17,13 @@
 #include "device/device.h"
 #include "device/gpu_driver.h"
 
-enum rs_gpu_kernel { RS_GPU_KERNEL_AMO, RS_GPU_KERNEL_WAIT, RS_GPU_KERNEL_SERVE, RS_GPU_KERNELS };
+enum rs_gpu_kernel {
+    RS_GPU_KERNEL_AMO,
+    RS_GPU_KERNEL_WAIT,
+    RS_GPU_KERNEL_SERVE,
+    RS_GPU_KERNEL_REDUCE,
+    RS_GPU_KERNELS
+};
 
 struct rs_gpu_staging; /* gpu_work.c: pinned buffers for pageable memory in the order of streams */
 struct rs_gpu_stream;
@@ -34,9 +40,11 @@ struct rs_gpu {
     int device;                /* the driver's number */
     void *context;
     struct rs_gpu_uuid identity;
-    const char *kernels; /* a file with device code; "": what is built in */
-    void *mapping;       /* gpu_window.c: of the windows, while both live */
-    uintptr_t low, high; /* all windows lie in [low, high) */
+    const char *kernels;      /* a file with device code; "": what is built in */
+    void *mapping;            /* gpu_window.c: of the windows, while both live */
+    uintptr_t low, high;      /* all windows lie in [low, high) */
+    size_t stride;            /* between them; 0: they lie anywhere */
+    _Atomic bool no_far_rows; /* gpu_small.c: the driver refuses them. W, R: any thread, relaxed */
 
     pthread_mutex_t now_lock; /* one thread at a time uses `own` and waits for it */
     void *own;                /* our stream */
@@ -90,15 +98,11 @@ static inline bool rs_gpu_in_windows(const struct rs_gpu *gpu, const void *p, si
     return at >= gpu->low && at < gpu->high && nbytes <= gpu->high - at;
 }
 
-/* Push a copy that the driver can make of itself, the local side being any memory. A code of the driver. */
-static inline int rs_gpu_push_copy(const struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t src,
-                                   size_t nbytes)
-{
-    if (rs_gpu_in_windows(gpu, (const void *)dst, nbytes) &&
-        rs_gpu_in_windows(gpu, (const void *)src, nbytes))
-        return gpu->drv->copy_device(dst, src, nbytes, stream);
-    return gpu->drv->copy(gpu->drv, dst, src, nbytes, stream);
-}
+/* gpu_work.c: push a copy that the driver can make of itself, the local side being any memory, or that is made by way of
+ * the PE whose window it is. */
+int rs_gpu_push_copy(struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t src, size_t nbytes);
+/* Memory operations as one piece, where the driver can. A code of the driver. */
+int rs_gpu_push_ops(const struct rs_gpu_driver *drv, void *stream, union rs_gpu_op *ops, unsigned n);
 
 /* gpu_window.c */
 int rs_gpu_window_make(struct rs_device *dev, struct rs_windows *windows, struct rs_window_export *export_out,
@@ -129,8 +133,10 @@ void rs_gpu_staging_free(struct rs_gpu *gpu);
 /* Free malloc'ed memory when the device closes, not before. */
 int rs_gpu_keep(struct rs_gpu *gpu, void *memory);
 /* Context entered by the caller. Loads the device code when it is first needed, also inside a capture. */
-int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, unsigned threads, void *stream,
-                  void **arguments);
+int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, unsigned blocks, unsigned threads,
+                  void *stream, void **arguments);
+bool rs_gpu_has_kernels(const struct rs_gpu *gpu);
+int rs_gpu_no_kernels(const struct rs_gpu *gpu); /* the error */
 void rs_gpu_kernels_unload(struct rs_gpu *gpu);
 
 /* gpu_nbi.c */
@@ -143,24 +149,46 @@ int rs_gpu_copies(struct rs_device *dev, void *stream, const struct rs_copy *cop
 void rs_gpu_lanes_free(struct rs_gpu *gpu);
 
 /* gpu_reduce.c */
+struct rs_gpu_reduce {      /* by a kernel: members whose windows lie at equal distances */
+    uintptr_t dest, source; /* in the first one's */
+    size_t stride;
+    uint64_t members; /* bit i: the one i strides behind the first */
+    uint64_t n;
+    uint32_t kind, op; /* of kernels.c */
+};
 int rs_gpu_reduce(struct rs_device *dev, void *stream, const struct rs_reduction *reduction);
+int rs_gpu_reduce_launch(struct rs_gpu *gpu, void *stream, const struct rs_gpu_reduce *reduce);
 
-/* gpu_service.c: see there. 1: it does not do this one; 0: done; or a status. */
+/* gpu_service.c: what this PE does for others. */
 int rs_gpu_serve(struct rs_device *dev, const struct rs_windows *windows, void *shared);
 void rs_gpu_service_end(struct rs_gpu *gpu);  /* it does nothing for others any more */
 void rs_gpu_service_free(struct rs_gpu *gpu); /* after all work; context entered by the caller */
+
+/* gpu_ask.c: what others do for this one. There is a service. 1: nobody does this; 0: done, or pushed; or a status. */
 int rs_gpu_service_amo(struct rs_gpu *gpu, uint32_t op, void *word, size_t width, uint64_t value,
                        uint64_t cond, uint64_t *old_out);
-int rs_gpu_service_put(struct rs_gpu *gpu, void *dst, const void *src, size_t nbytes);
-int rs_gpu_service_add(struct rs_gpu *gpu, void *stream, uint64_t *word, uint64_t value);
-/* 0, or why it does nothing any more. */
+/* signal: NULL, or an addition or a write that follows */
+int rs_gpu_service_put(struct rs_gpu *gpu, void *dst, const void *src, size_t nbytes,
+                       const struct rs_memop *signal);
+int rs_gpu_service_copy_now(struct rs_gpu *gpu, uintptr_t dst, uintptr_t src, size_t nbytes);
+int rs_gpu_service_word(struct rs_gpu *gpu, void *stream, uint64_t *word, uint64_t value, bool add);
+int rs_gpu_service_copies(struct rs_gpu *gpu, void *stream, const struct rs_copy *copies, size_t n);
+int rs_gpu_service_reduce(struct rs_gpu *gpu, void *stream, const struct rs_gpu_reduce *reduce);
+/* 0, or why nobody does anything any more. */
 int rs_gpu_service_look(struct rs_gpu *gpu);
 /* How many PEs are on this GPU, and does another one serve this one? */
 int rs_gpu_sharers(const struct rs_gpu *gpu);
 bool rs_gpu_takes_turns(const struct rs_device *dev);
 bool rs_gpu_served(const struct rs_gpu *gpu);
+/* The window's place for what nobody reads; 0: not known. */
+uintptr_t rs_gpu_spare(const struct rs_gpu *gpu, uintptr_t at);
 /* Is it in the window of a PE of this host? */
 bool rs_gpu_in_any_window(const struct rs_gpu *gpu, uintptr_t at, size_t nbytes);
+/* The PE in whose window it is if that can't be reached from here, else -1. */
+int rs_gpu_far(const struct rs_gpu *gpu, uintptr_t at);
+
+/* gpu_far.c: a copy with such a window on one side or both. */
+int rs_gpu_far_copy(struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t src, size_t nbytes);
 
 /* gpu_small.c: small copies by what does not need the GPU's processors. The same results. */
 int rs_gpu_small_put(struct rs_gpu *gpu, uintptr_t dst, const void *src, size_t nbytes, uint64_t *done,
@@ -172,6 +200,8 @@ void rs_gpu_small_free(struct rs_gpu *gpu);
 /* gpu_now.c */
 /* Begin a wait under now_lock. */
 void rs_gpu_now_wait(struct rs_gpu *gpu, struct rs_wait *wait);
+int rs_gpu_put_signal(struct rs_device *dev, void *dst, const void *src, size_t nbytes,
+                      const struct rs_memop *signal);
 int rs_gpu_transfer(struct rs_device *dev, void *dst, const void *src, size_t nbytes);
 int rs_gpu_fill(struct rs_device *dev, void *dst, int byte, size_t nbytes);
 int rs_gpu_amo(struct rs_device *dev, enum rs_amo_op op, void *word, size_t width, uint64_t value,

@@ -17,7 +17,8 @@ static const char ptx[] =
 #include "device/kernels/generated/kernels_ptx.inc"
     ;
 
-static const char *const names[RS_GPU_KERNELS] = {"rs_kernel_amo", "rs_kernel_wait", "rs_kernel_serve"};
+static const char *const names[RS_GPU_KERNELS] = {"rs_kernel_amo", "rs_kernel_wait", "rs_kernel_serve",
+                                                  "rs_kernel_reduce"};
 
 /* The file's bytes and one 0 behind; the caller frees. */
 static int read_file(const char *path, char **out)
@@ -41,6 +42,19 @@ static int read_file(const char *path, char **out)
     return 0;
 }
 
+int rs_gpu_no_kernels(const struct rs_gpu *gpu)
+{
+    return rs_fail(RS_E_UNSUPPORTED,
+                   "atomics and some waits need device code, and this build has none for %s; build "
+                   "src/device/kernels/kernels.c for this GPU and set ROCSHMEM_GPU_KERNELS",
+                   gpu->drv->name);
+}
+
+bool rs_gpu_has_kernels(const struct rs_gpu *gpu)
+{
+    return gpu->drv->vendor == RS_GPU_VENDOR_CUDA || gpu->kernels[0];
+}
+
 static int load_locked(struct rs_gpu *gpu)
 {
     char *file = NULL;
@@ -49,11 +63,7 @@ static int load_locked(struct rs_gpu *gpu)
         RS_TRY(read_file(gpu->kernels, &file));
         image = file;
     }
-    if (!image)
-        return rs_fail(RS_E_UNSUPPORTED,
-                       "atomics and some waits need device code, and this build has none for %s; build "
-                       "src/device/kernels/kernels.c for this GPU and set ROCSHMEM_GPU_KERNELS",
-                       gpu->drv->name);
+    if (!image) return rs_gpu_no_kernels(gpu);
     int mode = 2; /* relaxed: loading is no part of a capture */
     gpu->drv->capture_mode(&mode);
     int code = gpu->drv->module_load(&gpu->module, image);
@@ -67,15 +77,15 @@ static int load_locked(struct rs_gpu *gpu)
     return rs_gpu_fail(gpu->drv, code, "load the device code");
 }
 
-int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, unsigned threads, void *stream,
-                  void **arguments)
+int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, unsigned blocks, unsigned threads,
+                  void *stream, void **arguments)
 {
     pthread_mutex_lock(&gpu->lock);
     int rc = gpu->functions[RS_GPU_KERNELS - 1] ? 0 : load_locked(gpu);
     void *function = gpu->functions[kernel];
     pthread_mutex_unlock(&gpu->lock);
     if (rc < 0) return rc;
-    int code = gpu->drv->launch(function, 1, 1, 1, threads, 1, 1, 0, stream, arguments, NULL);
+    int code = gpu->drv->launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, NULL);
     return code == 0 ? 0 : rs_gpu_fail_stream(gpu, code, "launch a kernel", stream);
 }
 

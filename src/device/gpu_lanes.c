@@ -67,7 +67,7 @@ static struct rs_gpu_lanes *lanes_of_locked(struct rs_gpu *gpu, void *stream)
     return lanes;
 }
 
-static int copy_one(const struct rs_gpu *gpu, void *stream, const struct rs_copy *copy)
+static int copy_one(struct rs_gpu *gpu, void *stream, const struct rs_copy *copy)
 {
     return rs_gpu_push_copy(gpu, stream, (uintptr_t)copy->dst, (uintptr_t)copy->src, copy->nbytes);
 }
@@ -77,35 +77,50 @@ static int fork_and_join(struct rs_gpu *gpu, const struct rs_gpu_lanes *lanes, v
 {
     const struct rs_gpu_driver *drv = gpu->drv;
     size_t used = n < LANES ? n : LANES;
-    int code = drv->event_record(lanes->begin, stream);
+    int code = drv->event_record(lanes->begin, stream), rc = 0;
     for (size_t i = 0; code == 0 && i < used; i++)
         code = drv->stream_wait(lanes->streams[i], lanes->begin, 0);
-    for (size_t i = 0; code == 0 && i < n; i++) code = copy_one(gpu, lanes->streams[i % LANES], &copies[i]);
+    for (size_t i = 0; code == 0 && rc == 0 && i < n; i++)
+        rc = copy_one(gpu, lanes->streams[i % LANES], &copies[i]);
     for (size_t i = 0; i < used; i++) { /* also after a failure: what was forked must come back */
         int joined = drv->event_record(lanes->ends[i], lanes->streams[i]);
         if (joined == 0) joined = drv->stream_wait(stream, lanes->ends[i], 0);
         if (code == 0) code = joined;
     }
-    return code;
+    return rc < 0 || code == 0 ? rc : rs_gpu_fail_stream(gpu, code, "copy", stream);
+}
+
+/* Does it name memory that is not reached from here? That takes room which each stream has once. */
+static bool any_far(const struct rs_gpu *gpu, const struct rs_copy *copies, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rs_gpu_far(gpu, (uintptr_t)copies[i].src) >= 0 || rs_gpu_far(gpu, (uintptr_t)copies[i].dst) >= 0)
+            return true;
+    return false;
 }
 
 int rs_gpu_copies(struct rs_device *dev, void *stream, const struct rs_copy *copies, size_t n)
 {
     struct rs_gpu *gpu = dev->state;
     struct rs_gpu_entry entry;
-    int code = 0;
     RS_TRY(rs_gpu_enter_stream(gpu, &entry, stream));
+    int rc = gpu->service ? rs_gpu_service_copies(gpu, stream, copies, n) : 1;
+    if (rc <= 0) {
+        rs_gpu_leave(gpu, &entry);
+        return rc;
+    }
+    rc = 0;
     pthread_mutex_lock(&gpu->lanes_lock);
     /* Where PEs share the GPU more streams do not make it do more at a time. */
     const struct rs_gpu_lanes *lanes =
-        n > 1 && rs_gpu_sharers(gpu) == 1 ? lanes_of_locked(gpu, stream) : NULL;
+        n > 1 && rs_gpu_sharers(gpu) == 1 && !any_far(gpu, copies, n) ? lanes_of_locked(gpu, stream) : NULL;
     if (lanes)
-        code = fork_and_join(gpu, lanes, stream, copies, n);
+        rc = fork_and_join(gpu, lanes, stream, copies, n);
     else
-        for (size_t i = 0; code == 0 && i < n; i++) code = copy_one(gpu, stream, &copies[i]);
+        for (size_t i = 0; rc == 0 && i < n; i++) rc = copy_one(gpu, stream, &copies[i]);
     pthread_mutex_unlock(&gpu->lanes_lock);
     rs_gpu_leave(gpu, &entry);
-    return code == 0 ? 0 : rs_gpu_fail_stream(gpu, code, "copy", stream);
+    return rc;
 }
 
 void rs_gpu_lanes_free(struct rs_gpu *gpu)

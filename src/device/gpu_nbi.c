@@ -36,8 +36,10 @@ static int start_locked(struct rs_gpu *gpu, uintptr_t dst, uintptr_t src, size_t
     const struct rs_gpu_driver *drv = gpu->drv;
     int code = gpu->nbi_stream ? 0 : rs_gpu_stream_of_ours(drv, &gpu->nbi_stream);
     if (code) return rs_gpu_fail(drv, code, "make a stream");
-    code = rs_gpu_push_copy(gpu, gpu->nbi_stream, dst, src, nbytes);
-    if (code) return rs_gpu_fail(drv, code, "copy");
+    struct rs_copy copy = {(void *)dst, (const void *)src, nbytes};
+    int rc = gpu->service ? rs_gpu_service_copies(gpu, gpu->nbi_stream, &copy, 1) : 1;
+    if (rc == 1) rc = rs_gpu_push_copy(gpu, gpu->nbi_stream, dst, src, nbytes);
+    RS_TRY(rc);
     /* Release: whoever sees it, in complete, has the stream too. */
     atomic_fetch_add_explicit(&gpu->nbi_begun, 1, memory_order_release);
     return 0;

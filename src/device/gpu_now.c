@@ -87,14 +87,16 @@ static int finish(struct rs_gpu *gpu)
 static int transfer_shared(struct rs_gpu *gpu, uintptr_t dst, uintptr_t src, size_t nbytes)
 {
     uint64_t ticket = gpu->ticket + 1;
+    if (rs_gpu_far(gpu, dst) >= 0 || rs_gpu_far(gpu, src) >= 0) return 1;
     int rc = rs_gpu_small_put(gpu, dst, (const void *)src, nbytes, &gpu->words[STREAM_TICKET], ticket);
     if (rc == 0) {
         gpu->ticket = ticket;
         return await(gpu, STREAM_TICKET, ticket);
     }
-    if (rc > 0) rc = rs_gpu_service_put(gpu, (void *)dst, (const void *)src, nbytes);
+    if (rc > 0) rc = rs_gpu_service_put(gpu, (void *)dst, (const void *)src, nbytes, NULL);
     if (rc <= 0) return rc;
     rc = rs_gpu_small_copy(gpu, gpu->own, dst, src, nbytes, true);
+    if (rc == 1) return rs_gpu_service_copy_now(gpu, dst, src, nbytes);
     return rc ? rc : finish(gpu);
 }
 
@@ -104,8 +106,8 @@ static int transfer(struct rs_gpu *gpu, uintptr_t dst, uintptr_t src, size_t nby
         int rc = transfer_shared(gpu, dst, src, nbytes);
         if (rc <= 0) return rc;
     }
-    int code = rs_gpu_push_copy(gpu, gpu->own, dst, src, nbytes);
-    return code ? rs_gpu_fail(gpu->drv, code, "copy") : finish(gpu);
+    RS_TRY(rs_gpu_push_copy(gpu, gpu->own, dst, src, nbytes));
+    return finish(gpu);
 }
 
 int rs_gpu_transfer(struct rs_device *dev, void *dst, const void *src, size_t nbytes)
@@ -115,6 +117,16 @@ int rs_gpu_transfer(struct rs_device *dev, void *dst, const void *src, size_t nb
     if (nbytes == 0) return 0;
     RS_TRY(begin(gpu, &now));
     return end(gpu, &now, transfer(gpu, (uintptr_t)dst, (uintptr_t)src, nbytes));
+}
+
+int rs_gpu_put_signal(struct rs_device *dev, void *dst, const void *src, size_t nbytes,
+                      const struct rs_memop *signal)
+{
+    struct rs_gpu *gpu = dev->state;
+    struct now now;
+    if (!gpu->service || rs_gpu_sharers(gpu) <= 2) return 1;
+    RS_TRY(begin(gpu, &now));
+    return end(gpu, &now, rs_gpu_service_put(gpu, dst, src, nbytes, signal));
 }
 
 int rs_gpu_fill(struct rs_device *dev, void *dst, int byte, size_t nbytes)
@@ -135,6 +147,10 @@ static int fetch(struct rs_gpu *gpu, uintptr_t word, size_t width)
 
 static int set(struct rs_gpu *gpu, uintptr_t word, size_t width, uint64_t value)
 {
+    if (rs_gpu_far(gpu, word) >= 0) {
+        gpu->words[RESULT] = value; /* little-endian: the low bytes come first */
+        return transfer(gpu, word, (uintptr_t)&gpu->words[RESULT], width);
+    }
     int code = width == 4 ? gpu->drv->write32(gpu->own, word, (uint32_t)value, 0)
                           : gpu->drv->write64(gpu->own, word, value, 0);
     return code ? rs_gpu_fail(gpu->drv, code, "write a word") : finish(gpu);
@@ -146,7 +162,8 @@ static int modify(struct rs_gpu *gpu, enum rs_amo_op op, uint64_t *word, size_t 
     uint64_t *result = &gpu->words[RESULT], ticket = ++gpu->ticket;
     uint32_t what = op, size = (uint32_t)width;
     void *arguments[] = {&word, &value, &cond, &result, &ticket, &what, &size};
-    RS_TRY(rs_gpu_launch(gpu, RS_GPU_KERNEL_AMO, 1, gpu->own, arguments));
+    if (rs_gpu_far(gpu, (uintptr_t)word) >= 0) return rs_gpu_no_kernels(gpu); /* its PE would have done it */
+    RS_TRY(rs_gpu_launch(gpu, RS_GPU_KERNEL_AMO, 1, 1, gpu->own, arguments));
     return await(gpu, KERNEL_TICKET, ticket);
 }
 

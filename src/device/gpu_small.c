@@ -4,7 +4,7 @@
  * memory, copies to it of less than 64 KiB, waits for time slices as soon as two processes do it: 280 us with
  * 2, 1100 us with 8. What does not: memory operations, copies from the device, and copies of rows to it. So up
  * to 64 bytes of the host's go as the values of memory operations; a copy within device memory goes to a pinned
- * buffer and back, in two rows that lie apart there, so that it stays a copy of rows.
+ * buffer and back in two rows.
  *
  * The PE that serves the others copies as usual: it alone uses the processors then.
  */
@@ -17,12 +17,13 @@
 #define MEMOPS_NBYTES 64u
 #define BOUNCE_NBYTES ((size_t)64 << 10)
 #define BOUNCES_MOST 64
+#define PITCH_MOST ((uintptr_t)1 << 31) /* of CUDA's devices */
 
 /* One stream's; its order keeps a copy's use of the buffer apart from the next one's. */
 struct rs_gpu_bounce {
     struct rs_gpu_bounce *next;
     void *stream;
-    unsigned char *buffer; /* pinned, owned, twice BOUNCE_NBYTES */
+    unsigned char *buffer; /* pinned, owned: BOUNCE_NBYTES, and room that is read for nothing */
 };
 
 static bool of_host(const struct rs_gpu *gpu, const void *ptr)
@@ -72,7 +73,7 @@ static int bounce_of(struct rs_gpu *gpu, void *stream, unsigned char **buffer_ou
         int mode = 2; /* relaxed: no part of a capture in this thread */
         bounce = malloc(sizeof *bounce);
         gpu->drv->capture_mode(&mode);
-        int code = bounce ? gpu->drv->host_alloc(&buffer, 2 * BOUNCE_NBYTES, gpu->drv->host_flags) : 0;
+        int code = bounce ? gpu->drv->host_alloc(&buffer, BOUNCE_NBYTES + 4096, gpu->drv->host_flags) : 0;
         gpu->drv->capture_mode(&mode);
         if (!bounce || code) {
             free(bounce);
@@ -89,29 +90,53 @@ static int bounce_of(struct rs_gpu *gpu, void *stream, unsigned char **buffer_ou
     return bounce ? 0 : rc < 0 ? rc : 1;
 }
 
-/* Two rows of width, side by side on the device and a width apart in buffer. */
-static int rows(struct rs_gpu *gpu, void *stream, uintptr_t device, unsigned char *buffer, size_t width,
-                bool to_device)
+static int push_rows(struct rs_gpu *gpu, void *stream, uintptr_t dst, size_t pitch, unsigned char *buffer,
+                     size_t width, size_t distance)
 {
-    struct rs_gpu_plane there = {.type = 2, .device = device, .pitch = width};
-    struct rs_gpu_plane here = {.type = 1, .host = buffer, .pitch = 2 * width};
-    struct rs_gpu_rectangle r = {
-        .src = to_device ? here : there, .dst = to_device ? there : here, .width = width, .height = 2};
-    int code = gpu->drv->cuda_rectangle(&r, stream);
-    return code ? rs_gpu_fail_stream(gpu, code, "copy", stream) : 0;
+    struct rs_gpu_rectangle r = {.src = {.type = 1, .host = buffer, .pitch = distance},
+                                 .dst = {.type = 2, .device = dst, .pitch = pitch},
+                                 .width = width,
+                                 .height = 2};
+    return gpu->drv->cuda_rectangle(&r, stream);
 }
 
-/* from: what the CPU reads now, or NULL: src, on the device. */
-static int through(struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t src, const unsigned char *from,
-                   size_t width, unsigned char *buffer)
+static bool far_rows(const struct rs_gpu *gpu, uintptr_t dst)
 {
-    if (from) {
-        memcpy(buffer, from, width);
-        memcpy(buffer + 2 * width, from + width, width);
-    } else {
-        RS_TRY(rows(gpu, stream, src, buffer, width, false));
+    uintptr_t spare = rs_gpu_spare(gpu, dst);
+    return spare > dst && spare - dst < PITCH_MOST &&
+           !atomic_load_explicit(&gpu->no_far_rows, memory_order_relaxed);
+}
+
+/* Up to a word, which nobody may see half written: the first of two rows, the second going where nothing is: behind the
+ * flags of the window (pgas/heap.h), as far away as that is. Where the driver won't, in two halves; no driver has shown
+ * them apart (bench/gpu/rows.c). */
+static int push_word(struct rs_gpu *gpu, void *stream, uintptr_t dst, unsigned char *buffer, size_t width)
+{
+    int code = 1;
+    if (far_rows(gpu, dst)) {
+        code = push_rows(gpu, stream, dst, rs_gpu_spare(gpu, dst) - dst, buffer, width, 64);
+        if (code) atomic_store_explicit(&gpu->no_far_rows, true, memory_order_relaxed);
     }
-    return rows(gpu, stream, dst, buffer, width, true);
+    return code && width > 1 ? push_rows(gpu, stream, dst, width / 2, buffer, width / 2, width / 2) : code;
+}
+
+/* From the buffer to the device, so that the words which are aligned there are written whole. */
+static int to_device(struct rs_gpu *gpu, void *stream, uintptr_t dst, unsigned char *buffer, size_t nbytes)
+{
+    size_t at = 0;
+    int code = 0;
+    while (code == 0 && at < nbytes) {
+        size_t left = nbytes - at, n;
+        if ((dst + at) % 8 == 0 && left >= 16) { /* whole words, an even number of them */
+            n = left & ~(size_t)15;
+            code = push_rows(gpu, stream, dst + at, n / 2, buffer + at, n / 2, n / 2);
+        } else {
+            for (n = 8; (dst + at) % n || n > left;) n /= 2;
+            code = push_word(gpu, stream, dst + at, buffer + at, n);
+        }
+        at += n;
+    }
+    return code ? rs_gpu_fail_stream(gpu, code, "copy", stream) : 0;
 }
 
 int rs_gpu_small_copy(struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t src, size_t nbytes, bool now)
@@ -122,6 +147,7 @@ int rs_gpu_small_copy(struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t
     int capturing = 0;
     if (!drv->cuda_rectangle || !rs_gpu_served(gpu) || nbytes < 2 || nbytes > BOUNCE_NBYTES) return 1;
     if (!rs_gpu_in_any_window(gpu, dst, nbytes)) return 1;
+    if ((nbytes | dst) % 2 && !far_rows(gpu, dst)) return 1;
     if (!rs_gpu_in_any_window(gpu, src, nbytes)) {
         if (!now || !of_host(gpu, (const void *)src)) return 1;
         from = (const unsigned char *)src;
@@ -132,10 +158,13 @@ int rs_gpu_small_copy(struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t
     if (capturing) return 1; /* graphs run beside each other: one buffer would not do */
     int rc = bounce_of(gpu, stream, &buffer);
     if (rc) return rc;
-    RS_TRY(through(gpu, stream, dst, src, from, nbytes / 2, buffer));
-    if (nbytes % 2 == 0) return 0;
-    size_t at = nbytes - 2; /* the last two again */
-    return through(gpu, stream, dst + at, src + at, from ? from + at : NULL, 1, buffer + 2 * nbytes - 4);
+    if (from) {
+        memcpy(buffer, from, nbytes);
+    } else {
+        code = drv->copy(drv, (uintptr_t)buffer, src, nbytes, stream);
+        if (code) return rs_gpu_fail_stream(gpu, code, "copy", stream);
+    }
+    return to_device(gpu, stream, dst, buffer, nbytes);
 }
 
 void rs_gpu_small_free(struct rs_gpu *gpu)

@@ -88,7 +88,10 @@ static int map_part(const struct rs_windows *windows, int local, unsigned long l
     if (code) return rs_gpu_fail(m->drv, code, "map a symmetric heap");
     part->mapped[local] = true;
     code = m->drv->vmm_access(at, part->nbytes, &access, 1);
-    return code ? rs_gpu_fail(m->drv, code, "reach the GPU of another PE (no peer access?)") : 0;
+    if (code == 0) return 0;
+    m->drv->vmm_unmap(at, part->nbytes);
+    part->mapped[local] = false;
+    return rs_gpu_fail(m->drv, code, "reach the GPU of another PE");
 }
 
 /* Also of a part half made. */
@@ -201,6 +204,7 @@ static void widen(struct rs_gpu *gpu, const struct rs_windows *windows)
     const struct mapping *m = windows->state;
     gpu->low = m->ipc ? windows->base[windows->my_local] : m->reserved;
     gpu->high = gpu->low + (m->ipc ? m->window_nbytes : m->reserved_nbytes);
+    gpu->stride = m->ipc ? 0 : windows->stride;
 }
 
 int rs_gpu_window_make(struct rs_device *dev, struct rs_windows *windows, struct rs_window_export *export_out,
@@ -237,6 +241,43 @@ int rs_gpu_window_make(struct rs_device *dev, struct rs_windows *windows, struct
     return rc;
 }
 
+/* Can this device's memory operations reach the one that is called so? Where it is not to be seen here (it is hidden by
+ * a variable), no. Where the driver does not say, it is tried. */
+static bool reaches(const struct rs_gpu *gpu, const struct rs_gpu_uuid *identity)
+{
+    const struct rs_gpu_driver *drv = gpu->drv;
+    int n = 0, can = 0;
+    if (!drv->can_reach || drv->device_count(&n) != 0) return true;
+    for (int i = 0; i < n; i++) {
+        struct rs_gpu_uuid each;
+        int device;
+        if (drv->get_device(&device, i) != 0 || drv->identity(drv, device, &each) != 0) continue;
+        if (memcmp(&each, identity, sizeof each) == 0)
+            return drv->can_reach(&can, gpu->device, device) == 0 && can;
+    }
+    return false;
+}
+
+/* A window that is not mapped here gets addresses by which it can be told: those that are reserved for it anyhow, or
+ * any that nobody else has. */
+static int name(struct rs_windows *windows, int local)
+{
+    struct mapping *m = windows->state;
+    if (!windows->named) windows->named = calloc((size_t)windows->n_local, sizeof *windows->named);
+    if (!windows->named) return rs_fail(RS_E_NOMEM, "no memory for %d windows", windows->n_local);
+    uintptr_t at = m->first + (size_t)local * windows->stride;
+    if (m->ipc) {
+        void *base;
+        RS_TRY(rs_os_reserve(windows->stride, &base));
+        at = (uintptr_t)base;
+    }
+    windows->named[local] = true;
+    windows->base[local] = at;
+    rs_log(RS_LOG_INFO, "device %d can't reach that of the PE with local number %d: through the host",
+           m->device, local);
+    return 0;
+}
+
 int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int local,
                        const struct rs_window_export *exported, int fd)
 {
@@ -246,6 +287,7 @@ int rs_gpu_window_open(struct rs_device *dev, struct rs_windows *windows, int lo
     struct export export;
     memcpy(&export, exported, sizeof export);
     gpu->shares[local] = memcmp(&export.gpu, &gpu->identity, sizeof export.gpu) == 0;
+    if (!gpu->shares[local] && !reaches(gpu, &export.gpu)) return name(windows, local);
     if ((bool)export.ipc != m->ipc)
         return rs_fail(
             RS_E_DEVICE,
@@ -300,6 +342,7 @@ int rs_gpu_window_grown(struct rs_device *dev, struct rs_windows *windows, int l
     struct rs_gpu_entry entry;
     unsigned long long handle;
     int mode = 2;
+    if (windows->named && windows->named[local]) return 0; /* its PE has it */
     RS_TRY(rs_gpu_enter(gpu, &entry));
     gpu->drv->capture_mode(&mode);
     int code = gpu->drv->vmm_import(&handle, (void *)(uintptr_t)fd, 1);
@@ -362,6 +405,8 @@ void rs_gpu_windows_unmap(struct rs_windows *windows)
         if (before != m->context) m->drv->set_current(m->drv, before);
         m->drv->release(m->drv, m->device);
     }
+    for (int i = 0; m && m->ipc && windows->named && i < windows->n_local; i++)
+        if (windows->named[i]) rs_os_unmap((void *)windows->base[i], windows->stride);
     while (m && m->parts) { /* abandoned */
         struct part *part = m->parts;
         m->parts = part->next;
@@ -369,7 +414,9 @@ void rs_gpu_windows_unmap(struct rs_windows *windows)
     }
     if (m) free(m->mapped);
     free(m);
+    free(windows->named);
     free(windows->base);
+    windows->named = NULL;
     windows->base = NULL;
     windows->state = NULL;
 }

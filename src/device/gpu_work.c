@@ -136,8 +136,7 @@ static int copy_staged(struct rs_gpu *gpu, void *stream, char *dst, const char *
         }
         uintptr_t to = from_host ? (uintptr_t)(dst + at) : (uintptr_t)buffer;
         uintptr_t from = from_host ? (uintptr_t)buffer : (uintptr_t)(src + at);
-        int code = rc == 0 ? gpu->drv->copy(gpu->drv, to, from, n, stream) : 0;
-        if (code) rc = rs_gpu_fail_stream(gpu, code, "copy", stream);
+        if (rc == 0) rc = rs_gpu_push_copy(gpu, stream, to, from, n);
         if (rc == 0 && !from_host) {
             piece.dst = dst + at;
             piece.src = buffer;
@@ -150,21 +149,41 @@ static int copy_staged(struct rs_gpu *gpu, void *stream, char *dst, const char *
 
 /* ---- copies ---- */
 
+int rs_gpu_push_copy(struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t src, size_t nbytes)
+{
+    const struct rs_gpu_driver *drv = gpu->drv;
+    if (RS_UNLIKELY(rs_gpu_far(gpu, dst) >= 0 || rs_gpu_far(gpu, src) >= 0))
+        return rs_gpu_far_copy(gpu, stream, dst, src, nbytes);
+    int code =
+        rs_gpu_in_windows(gpu, (const void *)dst, nbytes) && rs_gpu_in_windows(gpu, (const void *)src, nbytes)
+            ? drv->copy_device(dst, src, nbytes, stream)
+            : drv->copy(drv, dst, src, nbytes, stream);
+    return RS_LIKELY(code == 0) ? 0 : rs_gpu_fail_stream(gpu, code, "copy", stream);
+}
+
+/* PEs share the GPU: without its processors, or by the PE that serves. 1: there is no way. */
+static int copy_shared(struct rs_gpu *gpu, void *stream, void *dst, const void *src, size_t nbytes)
+{
+    if (rs_gpu_far(gpu, (uintptr_t)dst) >= 0 || rs_gpu_far(gpu, (uintptr_t)src) >= 0) return 1;
+    int rc = rs_gpu_small_copy(gpu, stream, (uintptr_t)dst, (uintptr_t)src, nbytes, false);
+    struct rs_copy copy = {dst, src, nbytes};
+    return rc == 1 ? rs_gpu_service_copies(gpu, stream, &copy, 1) : rc;
+}
+
 static int copy_entered(struct rs_gpu *gpu, void *stream, void *dst, const void *src, size_t nbytes)
 {
     const struct rs_gpu_driver *drv = gpu->drv;
     bool dst_known = rs_gpu_in_windows(gpu, dst, nbytes), src_known = rs_gpu_in_windows(gpu, src, nbytes);
     int code;
     if (gpu->service) {
-        int rc = rs_gpu_small_copy(gpu, stream, (uintptr_t)dst, (uintptr_t)src, nbytes, false);
+        int rc = copy_shared(gpu, stream, dst, src, nbytes);
         if (rc <= 0) return rc;
     }
-    if (RS_LIKELY(dst_known && src_known)) {
-        code = drv->copy_device((uintptr_t)dst, (uintptr_t)src, nbytes, stream);
-        return RS_LIKELY(code == 0) ? 0 : rs_gpu_fail_stream(gpu, code, "copy", stream);
-    }
-    bool to_pageable = !dst_known && drv->is_pageable(drv, dst);
-    bool from_pageable = !src_known && drv->is_pageable(drv, src);
+    if (RS_LIKELY(dst_known && src_known))
+        return rs_gpu_push_copy(gpu, stream, (uintptr_t)dst, (uintptr_t)src, nbytes);
+    bool far_dst = rs_gpu_far(gpu, (uintptr_t)dst) >= 0, far_src = rs_gpu_far(gpu, (uintptr_t)src) >= 0;
+    bool to_pageable = !dst_known && !far_dst && drv->is_pageable(drv, dst);
+    bool from_pageable = !src_known && !far_src && drv->is_pageable(drv, src);
     if ((to_pageable || from_pageable) && drv->host_function) {
         int capturing = 0;
         code = drv->stream_capturing(stream, &capturing);
@@ -173,8 +192,7 @@ static int copy_entered(struct rs_gpu *gpu, void *stream, void *dst, const void 
         if (capturing || code == drv->not_ready)
             return copy_staged(gpu, stream, dst, src, nbytes, from_pageable, capturing != 0);
     }
-    code = drv->copy(drv, (uintptr_t)dst, (uintptr_t)src, nbytes, stream);
-    return code == 0 ? 0 : rs_gpu_fail_stream(gpu, code, "copy", stream);
+    return rs_gpu_push_copy(gpu, stream, (uintptr_t)dst, (uintptr_t)src, nbytes);
 }
 
 int rs_gpu_copy(struct rs_device *dev, void *stream, void *dst, const void *src, size_t nbytes)
@@ -212,20 +230,23 @@ static bool as_memop(const struct rs_gpu_driver *drv, const struct rs_memop *op,
     return op->cmp == ROCSHMEM_CMP_EQ || op->cmp == ROCSHMEM_CMP_GE;
 }
 
-static int one_memop(const struct rs_gpu *gpu, void *stream, const union rs_gpu_op *op)
+static int one_memop(const struct rs_gpu_driver *drv, void *stream, const union rs_gpu_op *op)
 {
-    const struct rs_gpu_driver *drv = gpu->drv;
     if (op->u.operation == RS_GPU_OP_WRITE64) return drv->write64(stream, op->u.address, op->u.value, 0);
     return drv->wait64(drv, stream, op->u.address, op->u.value, op->u.flags);
 }
 
-static int push_memops(const struct rs_gpu *gpu, void *stream, union rs_gpu_op *ops, unsigned n)
+int rs_gpu_push_ops(const struct rs_gpu_driver *drv, void *stream, union rs_gpu_op *ops, unsigned n)
 {
     int code = 0;
-    if (n > 1 && gpu->drv->batch)
-        code = gpu->drv->batch(stream, n, ops, 0);
-    else
-        for (unsigned i = 0; i < n && code == 0; i++) code = one_memop(gpu, stream, &ops[i]);
+    if (n > 1 && drv->batch) return drv->batch(stream, n, ops, 0);
+    for (unsigned i = 0; i < n && code == 0; i++) code = one_memop(drv, stream, &ops[i]);
+    return code;
+}
+
+static int push_memops(const struct rs_gpu *gpu, void *stream, union rs_gpu_op *ops, unsigned n)
+{
+    int code = rs_gpu_push_ops(gpu->drv, stream, ops, n);
     return RS_LIKELY(code == 0)
                ? 0
                : rs_gpu_fail_stream(gpu, code, "write or wait for a word in a stream", stream);
@@ -234,14 +255,15 @@ static int push_memops(const struct rs_gpu *gpu, void *stream, union rs_gpu_op *
 static int push_kernel(struct rs_gpu *gpu, void *stream, const struct rs_memop *op)
 {
     uint64_t *word = op->word, *result = NULL, value = op->value, none = 0;
-    if (gpu->service && op->kind == RS_MEMOP_ADD) {
-        int rc = rs_gpu_service_add(gpu, stream, word, value);
+    if (gpu->service && op->kind != RS_MEMOP_WAIT) {
+        int rc = rs_gpu_service_word(gpu, stream, word, value, op->kind == RS_MEMOP_ADD);
         if (rc <= 0) return rc;
+        if (rs_gpu_far(gpu, (uintptr_t)word) >= 0) return rs_gpu_no_kernels(gpu);
     }
     uint32_t cmp = (uint32_t)op->cmp, add = RS_AMO_ADD, width = 8;
     void *wait[] = {&word, &value, &cmp}, *amo[] = {&word, &value, &none, &result, &none, &add, &width};
-    return op->kind == RS_MEMOP_WAIT ? rs_gpu_launch(gpu, RS_GPU_KERNEL_WAIT, 1, stream, wait)
-                                     : rs_gpu_launch(gpu, RS_GPU_KERNEL_AMO, 1, stream, amo);
+    return op->kind == RS_MEMOP_WAIT ? rs_gpu_launch(gpu, RS_GPU_KERNEL_WAIT, 1, 1, stream, wait)
+                                     : rs_gpu_launch(gpu, RS_GPU_KERNEL_AMO, 1, 1, stream, amo);
 }
 
 static int batch_entered(struct rs_gpu *gpu, void *stream, const struct rs_memop *ops, size_t n)
@@ -249,7 +271,7 @@ static int batch_entered(struct rs_gpu *gpu, void *stream, const struct rs_memop
     union rs_gpu_op run[BATCH_MOST];
     unsigned n_run = 0;
     for (size_t i = 0; i < n; i++) {
-        bool plain = as_memop(gpu->drv, &ops[i], &run[n_run]);
+        bool plain = as_memop(gpu->drv, &ops[i], &run[n_run]) && rs_gpu_far(gpu, (uintptr_t)ops[i].word) < 0;
         n_run += plain;
         if (n_run > 0 && (!plain || n_run == BATCH_MOST)) {
             RS_TRY(push_memops(gpu, stream, run, n_run));

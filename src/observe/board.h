@@ -77,7 +77,7 @@ struct rs_exit {
 
 #define RS_POST_NBYTES 20480 /* room of one PE for one team; pgas/collective.h says what lies in it */
 
-#define RS_ROOM_NBYTES 40960 /* a whole number of pages */
+#define RS_ROOM_NBYTES 6623232 /* a whole number of pages; those that nobody touches take no memory */
 
 struct rs_board {
     unsigned char *base;

@@ -184,7 +184,7 @@ static size_t flags_nbytes(const struct rs_job *job)
 /* What the windows of this job are to be. */
 static int plan_windows(const struct rs_job *job, struct rs_windows *windows)
 {
-    size_t nbytes = rs_heap_room(job->config.heap_nbytes) + flags_nbytes(job);
+    size_t nbytes = rs_heap_room(job->config.heap_nbytes) + flags_nbytes(job) + RS_WINDOW_SPARE;
     uintptr_t *base = calloc((size_t)job->n_local, sizeof *base);
     if (!base) return rs_fail(RS_E_NOMEM, "no memory for %d windows", job->n_local);
     *windows = (struct rs_windows){.nbytes = nbytes,
@@ -271,6 +271,7 @@ static int fetch(const char *name, int from, int fds[FDS_MOST], int n, const str
 static int build_routes(struct rs_job *job)
 {
     const uintptr_t *base = job->heap.window->windows.base;
+    const bool *named = job->heap.window->windows.named;
     const struct rs_transport_ops *direct =
         job->device.ops->transfer_nbi ? &rs_transport_direct_nbi : &rs_transport_direct;
     job->routes = calloc((size_t)job->n_pes, sizeof *job->routes);
@@ -284,6 +285,7 @@ static int build_routes(struct rs_job *job)
                                    .data_base = job->data.base,
                                    .data_nbytes = job->data.nbytes,
                                    .mapped = local >= 0,
+                                   .named = local >= 0 && named && named[local],
                                    .cpu = local >= 0 && job->device.ops->cpu_reaches_heap,
                                    .link = local < 0 ? job->net : NULL};
         if (local < 0) continue;

@@ -263,6 +263,32 @@ static void combine_any(int type, int op, void *acc, const void *in, size_t n)
     rs_reduce_combine((enum rs_type)type, op, acc, in, n);
 }
 
+/* For a device that computes itself. */
+static enum rs_number number_of(enum rs_type type)
+{
+    switch (type) {
+#define NUMBER(name, T, ...)                                                                                 \
+    case RS_TYPE_##name:                                                                                     \
+        return (T)-1 < (T)1 ? RS_NUMBER_SIGNED : RS_NUMBER_UNSIGNED;
+        ROCSHMEM_LOGIC_TYPES(NUMBER, )
+#undef NUMBER
+    case RS_TYPE_float:
+    case RS_TYPE_double:
+        return RS_NUMBER_FLOAT;
+    default:
+        return RS_NUMBER_OTHER;
+    }
+}
+
+static enum rs_number_op how_of(int op)
+{
+    static const enum rs_number_op how[] = {
+        [ROCSHMEM_SUM] = RS_SUM_OF,   [ROCSHMEM_MAX] = RS_MAX_OF, [ROCSHMEM_MIN] = RS_MIN_OF,
+        [ROCSHMEM_PROD] = RS_PROD_OF, [ROCSHMEM_AND] = RS_AND_OF, [ROCSHMEM_OR] = RS_OR_OF,
+        [ROCSHMEM_XOR] = RS_XOR_OF};
+    return how[op];
+}
+
 /* By the device: elements [begin, end). */
 static int enqueue_reduce(const struct rs_team *team, const struct rs_stream_data *data, size_t begin,
                           size_t end, void *stream)
@@ -276,11 +302,17 @@ static int enqueue_reduce(const struct rs_team *team, const struct rs_stream_dat
         at[i] = (char *)rs_route_address(route, data->dest) + begin * width;
         at[n + i] = (char *)rs_route_address(route, data->source) + begin * width;
     }
-    struct rs_reduction reduction = {at,          (const void *const *)(at + n),
-                                     team->n_pes, team->n_pes,
-                                     width,       end - begin,
-                                     data->type,  data->op,
-                                     combine_any};
+    struct rs_reduction reduction = {.dest = at,
+                                     .source = (const void *const *)(at + n),
+                                     .n_members = team->n_pes,
+                                     .n_dests = team->n_pes,
+                                     .width = width,
+                                     .n = end - begin,
+                                     .type = data->type,
+                                     .op = data->op,
+                                     .number = number_of(data->type),
+                                     .how = how_of(data->op),
+                                     .combine = combine_any};
     int rc = device->ops->reduce(device, stream, &reduction);
     free(at);
     return rc;

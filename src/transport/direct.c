@@ -45,6 +45,22 @@ static int direct_amo(const struct rs_route *route, enum rs_amo_op op, void *des
     return 0;
 }
 
+static int direct_put_signal(const struct rs_route *route, void *dest, const void *source, size_t nbytes,
+                             uint64_t *word, uint64_t value, int sig_op, bool nbi)
+{
+    const struct rs_device_ops *device = route->device->ops;
+    bool add = sig_op == ROCSHMEM_SIGNAL_ADD;
+    struct rs_memop signal = {
+        .kind = add ? RS_MEMOP_ADD : RS_MEMOP_WRITE, .word = rs_route_address(route, word), .value = value};
+    (void)nbi; /* what comes before a signal is complete before it */
+    int rc = nbytes && device->put_signal
+                 ? device->put_signal(route->device, rs_route_address(route, dest), source, nbytes, &signal)
+                 : 1;
+    if (rc <= 0) return rc;
+    if (nbytes) RS_TRY(direct_put(route, dest, source, nbytes));
+    return direct_amo(route, add ? RS_AMO_ADD : RS_AMO_SET, word, sizeof *word, value, 0, NULL);
+}
+
 static int direct_put_on_stream(const struct rs_route *route, void *stream, void *dest, const void *source,
                                 size_t nbytes)
 {
@@ -69,6 +85,7 @@ static int direct_signal_on_stream(const struct rs_route *route, void *stream, u
 /* clang-format off */
 #define DIRECT \
     .name = "direct", .put = direct_put, .get = direct_get, .amo = direct_amo, \
+    .put_signal = direct_put_signal, \
     .put_on_stream = direct_put_on_stream, .get_on_stream = direct_get_on_stream, \
     .signal_on_stream = direct_signal_on_stream
 const struct rs_transport_ops rs_transport_direct = {DIRECT};

@@ -101,8 +101,9 @@ struct rs_route {                       /* how this PE reaches one peer; built i
     size_t data_nbytes;                 /* 0: they are not symmetric */
     ptrdiff_t data_shift;               /* my static address + data_shift = the peer's copy */
     bool mapped;                        /* the peer's window is mapped here */
-    bool cpu;                           /* mapped, and the CPU may load and store it: api/ copies by itself */
-    void *link;                         /* borrowed: the transport's; NULL for direct */
+    bool named; /* mapped, but its addresses here are names for the device: nobody else can use them */
+    bool cpu;   /* mapped, and the CPU may load and store it: api/ copies by itself */
+    void *link; /* borrowed: the transport's; NULL for direct */
 };
 
 /* The peer's copy of a symmetric address of mine, where it is mapped. */

@@ -6,7 +6,7 @@
  * streams, a missing or wrong current context, and bad flags are errors, as they are in a real driver or are
  * undefined there.
  *
- * Environment: FAKEGPU_DEVICES (default 1), FAKEGPU_MEMORY (MiB of memory that each process can have, default 2048), FAKEGPU_NO_VMM=1, FAKEGPU_SMALL_ALIGN=1, FAKEGPU_STRICT=1: device memory is mapped
+ * Environment: FAKEGPU_DEVICES (default 1), FAKEGPU_MEMORY (MiB of memory that each process can have, default 2048), FAKEGPU_NO_VMM=1, FAKEGPU_NO_PEER=1 (devices don't reach each other's memory), FAKEGPU_SMALL_ALIGN=1, FAKEGPU_STRICT=1: device memory is mapped
  * without any access at its addresses, so that a program or library that touches it by the CPU dies.
  */
 #ifndef FAKEGPU_FAKE_H
@@ -24,6 +24,7 @@ enum { /* codes that CUDA and HIP share */
        INVALID_VALUE = 1,
        OUT_OF_MEMORY = 2,
        NO_DEVICE = 100,
+       NO_PEER = 217,
        INVALID_DEVICE = 101,
        INVALID_CONTEXT = 201,
        INVALID_HANDLE = 400,
@@ -48,16 +49,18 @@ struct block {
     int fd;        /* owned; -1: none */
     bool imported; /* by IPC */
     bool registered, mapped, accessible;
+    int device;            /* whose memory it is */
     struct charge *charge; /* of a mapping of memory that this process made */
 };
 
 int fake_devices(void);
 bool fake_strict(void);
+int fake_can_reach(int *can, int device, int peer);
 /* Where the CPU reaches [ptr, ptr + nbytes): inside one block; NULL: not the driver's memory. */
 void *fake_cpu(uintptr_t ptr, size_t nbytes);
 /* Is it known: 0 no, 1 host, 2 device. Base and size of its block, if wanted. */
 int fake_kind(uintptr_t ptr);
-int fake_alloc(uintptr_t *ptr, size_t nbytes);
+int fake_alloc(uintptr_t *ptr, size_t nbytes, int device);
 int fake_free(uintptr_t ptr);
 int fake_host_alloc(void **ptr, size_t nbytes);
 int fake_host_free(void *ptr);
@@ -65,9 +68,9 @@ int fake_host_register(void *ptr, size_t nbytes);
 int fake_host_unregister(void *ptr);
 void fake_memory_info(size_t *free_nbytes, size_t *all_nbytes);
 int fake_ipc_get(void *handle64, uintptr_t ptr);
-int fake_ipc_open(uintptr_t *ptr, const void *handle64);
+int fake_ipc_open(uintptr_t *ptr, const void *handle64, int device);
 int fake_ipc_close(uintptr_t ptr);
-int fake_vmm_create(unsigned long long *handle, size_t nbytes);
+int fake_vmm_create(unsigned long long *handle, size_t nbytes, int device);
 int fake_vmm_release(unsigned long long handle);
 int fake_vmm_export(int *fd, unsigned long long handle);
 int fake_vmm_import(unsigned long long *handle, int fd);
@@ -75,7 +78,7 @@ int fake_vmm_reserve(uintptr_t *ptr, size_t nbytes, size_t align);
 int fake_vmm_unreserve(uintptr_t ptr, size_t nbytes);
 int fake_vmm_map(uintptr_t ptr, size_t nbytes, unsigned long long handle);
 int fake_vmm_unmap(uintptr_t ptr, size_t nbytes);
-int fake_vmm_access(uintptr_t ptr, size_t nbytes);
+int fake_vmm_access(uintptr_t ptr, size_t nbytes, int device);
 #define FAKE_GRANULARITY ((size_t)2 << 20)
 
 /* ---- streams ---- */

@@ -73,6 +73,11 @@ int cuDeviceGetUuid_v2(struct rs_gpu_uuid *uuid, int device)
     snprintf((char *)uuid->bytes, sizeof uuid->bytes, "fake %d", device);
     return OK;
 }
+int cuDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    NEED_START;
+    return fake_can_reach(can, device, peer);
+}
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
     NEED_DEVICE(device);
@@ -130,7 +135,7 @@ int cuMemAlloc_v2(uintptr_t *ptr, size_t nbytes)
 {
     NEED_CONTEXT;
     int code = fake_unsafe();
-    return code ? code : fake_alloc(ptr, nbytes);
+    return code ? code : fake_alloc(ptr, nbytes, current->device);
 }
 int cuMemFree_v2(uintptr_t ptr)
 {
@@ -219,7 +224,7 @@ int cuIpcGetMemHandle(struct rs_gpu_ipc *handle, uintptr_t ptr)
 int cuIpcOpenMemHandle_v2(uintptr_t *ptr, struct rs_gpu_ipc handle, unsigned flags)
 {
     NEED_CONTEXT;
-    return flags == 1 ? fake_ipc_open(ptr, &handle) : INVALID_VALUE;
+    return flags == 1 ? fake_ipc_open(ptr, &handle, current->device) : INVALID_VALUE;
 }
 int cuIpcCloseMemHandle(uintptr_t ptr)
 {
@@ -249,7 +254,7 @@ int cuMemCreate(unsigned long long *handle, size_t nbytes, const struct rs_gpu_p
     if (no_vmm()) return NOT_SUPPORTED;
     if (flags || prop->type != 1 || prop->handle_types != 1 || prop->location.type != 1) return INVALID_VALUE;
     if (prop->location.id < 0 || prop->location.id >= fake_devices()) return INVALID_DEVICE;
-    return fake_vmm_create(handle, nbytes);
+    return fake_vmm_create(handle, nbytes, prop->location.id);
 }
 int cuMemRelease(unsigned long long handle)
 {
@@ -284,7 +289,7 @@ int cuMemUnmap(uintptr_t ptr, size_t nbytes)
 int cuMemSetAccess(uintptr_t ptr, size_t nbytes, const struct rs_gpu_access *access, size_t n)
 {
     if (n == 0 || access->flags != 3 || access->location.type != 1) return INVALID_VALUE;
-    return fake_vmm_access(ptr, nbytes);
+    return fake_vmm_access(ptr, nbytes, access->location.id);
 }
 
 /* ---- streams and events ---- */
@@ -425,7 +430,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
                    unsigned bz, unsigned shared, void *stream, void **arguments, void **extra)
 {
     NEED_CONTEXT;
-    if (gx != 1 || gy != 1 || gz != 1 || bx < 1 || bx > 1024 || by != 1 || bz != 1 || shared || extra ||
+    if (gx < 1 || gy != 1 || gz != 1 || bx < 1 || bx > 1024 || by != 1 || bz != 1 || shared || extra ||
         !arguments)
         return INVALID_VALUE;
     return fake_launch(function, stream, arguments);

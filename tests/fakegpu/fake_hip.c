@@ -61,6 +61,10 @@ int hipDeviceGetUuid(struct rs_gpu_uuid *uuid, int device)
     snprintf((char *)uuid->bytes, sizeof uuid->bytes, "fake %d", device);
     return OK;
 }
+int hipDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    return fake_can_reach(can, device, peer);
+}
 int hipGetDevice(int *device)
 {
     *device = current;
@@ -90,7 +94,7 @@ int hipExtMallocWithFlags(void **ptr, size_t nbytes, unsigned flags)
     if (flags != 0 && flags != 1 && flags != 2 && (flags != 3 || major() < 6)) return INVALID_VALUE;
     if (flags == 0) return NOT_SUPPORTED; /* coarse memory is never right for a symmetric heap */
     uintptr_t address = 0;
-    if (code == OK) code = fake_alloc(&address, nbytes);
+    if (code == OK) code = fake_alloc(&address, nbytes, current);
     *ptr = (void *)address;
     return code;
 }
@@ -155,7 +159,7 @@ int hipIpcOpenMemHandle(void **ptr, struct rs_gpu_ipc handle, unsigned flags)
 {
     if (flags != (major() < 6 ? 0u : 1u)) return INVALID_VALUE;
     uintptr_t address = 0;
-    int code = fake_ipc_open(&address, &handle);
+    int code = fake_ipc_open(&address, &handle, current);
     *ptr = (void *)address;
     return code;
 }
@@ -261,7 +265,7 @@ int hipModuleGetFunction(void **function, void *module, const char *name)
 int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                           unsigned bz, unsigned shared, void *stream, void **arguments, void **extra)
 {
-    if (gx != 1 || gy != 1 || gz != 1 || bx < 1 || bx > 1024 || by != 1 || bz != 1 || shared || extra ||
+    if (gx < 1 || gy != 1 || gz != 1 || bx < 1 || bx > 1024 || by != 1 || bz != 1 || shared || extra ||
         !arguments)
         return INVALID_VALUE;
     return fake_launch(function, stream, arguments);

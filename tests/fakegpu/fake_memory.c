@@ -50,6 +50,37 @@ bool fake_strict(void)
     return text && text[0] == '1';
 }
 
+int fake_can_reach(int *can, int device, int peer)
+{
+    const char *text = getenv("FAKEGPU_NO_PEER");
+    if (device < 0 || device >= fake_devices() || peer < 0 || peer >= fake_devices()) return INVALID_DEVICE;
+    *can = device != peer && !(text && text[0] == '1');
+    return OK;
+}
+
+static int device_memory(int device)
+{
+    char name[32];
+    snprintf(name, sizeof name, "fakegpu-%d", device);
+    return memfd_create(name, MFD_CLOEXEC);
+}
+
+/* The file's name says whose it is. */
+static int device_of(int fd)
+{
+    char path[64], name[128] = "";
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (readlink(path, name, sizeof name - 1) < 0) return -1;
+    const char *at = strstr(name, "fakegpu-");
+    return at ? atoi(at + 8) : -1;
+}
+
+static bool reaches(int device, int other)
+{
+    int can = 0;
+    return device == other || (fake_can_reach(&can, device, other) == OK && can);
+}
+
 static size_t whole(size_t nbytes)
 {
     return (nbytes + 4095) & ~(size_t)4095;
@@ -203,11 +234,11 @@ static void unmap(struct block *b)
     free(b);
 }
 
-int fake_alloc(uintptr_t *ptr, size_t nbytes)
+int fake_alloc(uintptr_t *ptr, size_t nbytes, int device)
 {
     if (nbytes == 0) return INVALID_VALUE;
     if (!charge(whole(nbytes))) return OUT_OF_MEMORY;
-    int fd = memfd_create("fakegpu", MFD_CLOEXEC);
+    int fd = device_memory(device);
     if (fd < 0 || ftruncate(fd, (off_t)whole(nbytes)) != 0) return OUT_OF_MEMORY;
     return map_device(fd, nbytes, false, ptr);
 }
@@ -283,7 +314,7 @@ int fake_ipc_get(void *handle64, uintptr_t ptr)
     return OK;
 }
 
-int fake_ipc_open(uintptr_t *ptr, const void *handle64)
+int fake_ipc_open(uintptr_t *ptr, const void *handle64, int device)
 {
     struct ipc ipc;
     char path[64];
@@ -293,6 +324,10 @@ int fake_ipc_open(uintptr_t *ptr, const void *handle64)
     snprintf(path, sizeof path, "/proc/%d/fd/%d", ipc.pid, ipc.fd);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return INVALID_HANDLE;
+    if (!reaches(device, device_of(fd))) {
+        close(fd);
+        return NO_PEER;
+    }
     return map_device(fd, ipc.nbytes, true, ptr);
 }
 
@@ -332,14 +367,14 @@ static int handle_fd(unsigned long long id, size_t *nbytes, struct charge **char
     return fd;
 }
 
-int fake_vmm_create(unsigned long long *handle, size_t nbytes)
+int fake_vmm_create(unsigned long long *handle, size_t nbytes, int device)
 {
     if (nbytes == 0 || nbytes % FAKE_GRANULARITY) return INVALID_VALUE;
     if (!charge(nbytes)) return OUT_OF_MEMORY;
     struct charge *own = malloc(sizeof *own);
     if (!own) abort();
     *own = (struct charge){1, nbytes};
-    int fd = memfd_create("fakegpu", MFD_CLOEXEC);
+    int fd = device_memory(device);
     if (fd < 0 || ftruncate(fd, (off_t)nbytes) != 0) return OUT_OF_MEMORY;
     return add_handle(handle, fd, nbytes, own);
 }
@@ -436,6 +471,7 @@ int fake_vmm_map(uintptr_t ptr, size_t nbytes, unsigned long long handle)
     b.cpu =
         mmap(cpu, nbytes, fake_strict() ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0);
     if (b.cpu == MAP_FAILED) return OUT_OF_MEMORY;
+    b.device = device_of(fd);
     b.charge = hold(charge);
     add(&b);
     return OK;
@@ -454,14 +490,16 @@ int fake_vmm_unmap(uintptr_t ptr, size_t nbytes)
     return OK;
 }
 
-int fake_vmm_access(uintptr_t ptr, size_t nbytes)
+int fake_vmm_access(uintptr_t ptr, size_t nbytes, int device)
 {
     for (size_t done = 0; done < nbytes;) {
         pthread_mutex_lock(&lock);
         struct block *b = around(ptr + done);
-        if (b && b->mapped) b->accessible = true;
+        bool reached = b && b->mapped && reaches(device, b->device);
+        if (reached) b->accessible = true;
         pthread_mutex_unlock(&lock);
         if (!b || !b->mapped || (uintptr_t)b->base != ptr + done) return INVALID_VALUE;
+        if (!reached) return NO_PEER;
         if (b->cpu == b->base) mprotect(b->base, b->nbytes, PROT_READ | PROT_WRITE);
         done += b->nbytes;
     }

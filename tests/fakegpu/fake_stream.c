@@ -92,7 +92,7 @@ static void run_kernel(const struct op *op)
     uint64_t args[8];
     for (int i = 0; i < op->kernel->n_args; i++) {
         args[i] = op->args[i];
-        if ((op->kernel->pointers >> i & 1) && args[i]) args[i] = (uintptr_t)fake_cpu(args[i], 8);
+        if ((op->kernel->pointers >> i & 1) && args[i]) args[i] = (uintptr_t)fake_cpu(args[i], 1);
     }
     op->kernel->run(args);
 }
@@ -378,7 +378,7 @@ int fake_launch(const struct kernel *kernel, void *stream, void **arguments)
             op.args[i] = *(const uint32_t *)arguments[i];
         else
             op.args[i] = *(const uint64_t *)arguments[i];
-        if ((kernel->pointers >> i & 1) && op.args[i] && !fake_cpu(op.args[i], 8)) return 700; /* illegal */
+        if ((kernel->pointers >> i & 1) && op.args[i] && !fake_cpu(op.args[i], 1)) return 700; /* illegal */
     }
     return fake_push(stream, &op);
 }

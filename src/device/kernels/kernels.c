@@ -82,12 +82,97 @@ void rs_kernel_serve(struct rs_request *requests, uint64_t ticket, uint32_t n)
     if (i >= n) return;
     struct rs_request *r = &requests[i];
     uint64_t old = 0;
-    if (r->op == RS_REQUEST_PUT)
+    if (r->op == RS_REQUEST_PUT) {
         copy((unsigned char *)r->word, r->data, r->width);
-    else if (r->width == 4)
+        /* What was copied comes first: both are releases. */
+        if (r->signal) amo_uint64_t((unsigned)r->cond, r->signal, r->value, 0);
+    } else if (r->width == 4)
         old = amo_uint32_t(r->op, (uint32_t *)r->word, (uint32_t)r->value, (uint32_t)r->cond);
     else
         old = amo_uint64_t(r->op, r->word, r->value, r->cond);
     r->old = old;
     store_uint64_t(&r->done, ticket);
+}
+
+/* ---- reductions ---- */
+
+/* The order of enum rs_number_op; integers wrap as unsigned ones do. */
+enum { SUM_OF, PROD_OF, MIN_OF, MAX_OF, AND_OF, OR_OF, XOR_OF };
+
+#define NUMBER_(T, U)                                                                                        \
+    INLINE T combine_##T(uint32_t op, T a, T b)                                                              \
+    {                                                                                                        \
+        switch (op) {                                                                                        \
+        case SUM_OF:                                                                                         \
+            return (T)((U)a + (U)b);                                                                         \
+        case PROD_OF:                                                                                        \
+            return (T)((U)a * (U)b);                                                                         \
+        case MIN_OF:                                                                                         \
+            return b < a ? b : a;                                                                            \
+        default:                                                                                             \
+            return b > a ? b : a;                                                                            \
+        }                                                                                                    \
+    }
+#define LOGIC_(T)                                                                                            \
+    INLINE T logic_##T(uint32_t op, T a, T b)                                                                \
+    {                                                                                                        \
+        return (T)(op == AND_OF   ? a & b                                                                    \
+                   : op == OR_OF  ? a | b                                                                    \
+                   : op == XOR_OF ? a ^ b                                                                    \
+                                  : combine_##T(op, a, b));                                                  \
+    }
+#define REDUCE_(T, combine)                                                                                  \
+    INLINE void reduce_##T(unsigned char *dest, const unsigned char *source, uint64_t stride,                \
+                           uint64_t members, uint64_t n, uint32_t op)                                        \
+    {                                                                                                        \
+        for (uint64_t i = global_index(); i < n; i += global_size()) {                                       \
+            T acc = ((const T *)source)[i];                                                                  \
+            const unsigned char *in = source;                                                                \
+            for (uint64_t left = members >> 1; left; left >>= 1) {                                           \
+                in += stride;                                                                                \
+                if (left & 1) acc = combine(op, acc, ((const T *)in)[i]);                                    \
+            }                                                                                                \
+            unsigned char *out = dest;                                                                       \
+            for (uint64_t left = members; left; left >>= 1, out += stride)                                   \
+                if (left & 1) ((T *)out)[i] = acc;                                                           \
+        }                                                                                                    \
+    }
+#define INTEGER_(T, U) NUMBER_(T, U) LOGIC_(T) REDUCE_(T, logic_##T)
+#define REAL_(T) NUMBER_(T, T) REDUCE_(T, combine_##T)
+INTEGER_(int8_t, uint8_t)
+INTEGER_(int16_t, uint32_t)
+INTEGER_(int32_t, uint32_t)
+INTEGER_(int64_t, uint64_t)
+INTEGER_(uint8_t, uint8_t)
+INTEGER_(uint16_t, uint32_t)
+INTEGER_(uint32_t, uint32_t)
+INTEGER_(uint64_t, uint64_t)
+REAL_(float)
+REAL_(double)
+
+/* Combine the members' sources, in their order, and store the result in every dest. The first member's are given, bit i
+ * of members is the one i strides behind. Any number of blocks. */
+void rs_kernel_reduce(unsigned char *dest, const unsigned char *source, uint64_t stride, uint64_t members,
+                      uint64_t n, uint32_t kind, uint32_t op);
+void rs_kernel_reduce(unsigned char *dest, const unsigned char *source, uint64_t stride, uint64_t members,
+                      uint64_t n, uint32_t kind, uint32_t op)
+{
+#define KIND_(name, T)                                                                                       \
+    case RS_KIND_##name:                                                                                     \
+        reduce_##T(dest, source, stride, members, n, op);                                                    \
+        break
+    switch (kind) {
+        KIND_(S8, int8_t);
+        KIND_(S16, int16_t);
+        KIND_(S32, int32_t);
+        KIND_(S64, int64_t);
+        KIND_(U8, uint8_t);
+        KIND_(U16, uint16_t);
+        KIND_(U32, uint32_t);
+        KIND_(U64, uint64_t);
+        KIND_(F32, float);
+        KIND_(F64, double);
+    default:
+        break;
+    }
 }

@@ -64,6 +64,21 @@ INLINE uint32_t thread_index(void)
     __asm__("mov.u32 %0, %%tid.x;" : "=r"(index));
     return index;
 }
+/* Of all blocks. */
+INLINE uint64_t global_index(void)
+{
+    uint32_t block, threads;
+    __asm__("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+    __asm__("mov.u32 %0, %%ntid.x;" : "=r"(threads));
+    return (uint64_t)block * threads + thread_index();
+}
+INLINE uint64_t global_size(void)
+{
+    uint32_t blocks, threads;
+    __asm__("mov.u32 %0, %%nctaid.x;" : "=r"(blocks));
+    __asm__("mov.u32 %0, %%ntid.x;" : "=r"(threads));
+    return (uint64_t)blocks * threads;
+}
 
 #else
 
@@ -121,6 +136,23 @@ INLINE uint32_t thread_index(void)
     return __builtin_amdgcn_workitem_id_x();
 #else
     return 0; /* the test drivers call once for each thread, with a request each */
+#endif
+}
+#define RS_KERNEL_THREADS 256 /* of a block of many, for AMD */
+INLINE uint64_t global_index(void)
+{
+#if defined(__AMDGCN__)
+    return (uint64_t)__builtin_amdgcn_workgroup_id_x() * RS_KERNEL_THREADS + thread_index();
+#else
+    return 0;
+#endif
+}
+INLINE uint64_t global_size(void)
+{
+#if defined(__AMDGCN__)
+    return (uint64_t)__builtin_amdgcn_grid_size_x();
+#else
+    return 1;
 #endif
 }
 

@@ -27,6 +27,7 @@
 #include <rocshmem/rocshmemx.h>
 
 #include "run_dump.h"
+#include "run_hosts.h"
 #include "run_options.h"
 #include "run_output.h"
 #include "run_rendezvous.h"
@@ -46,6 +47,7 @@ enum stage { RUNNING, DUMPING, GRACE, TERMED, KILLED, GIVEN_UP };
 
 struct job {
     struct run_options options;
+    struct run_hosts hosts; /* n is 0: the PEs are ours */
     struct run_spawn spawn;
     struct run_rendezvous rendezvous;
     struct run_output output;
@@ -80,6 +82,10 @@ static uint64_t now_ns(void)
 /* To all of the PEs' group; and to a PE that left it, with the group that it leads, if it does. */
 static void signal_pes(struct job *job, int signal)
 {
+    if (job->hosts.n > 0) { /* ours are ssh's, which would not pass it on */
+        if (signal != SIGTSTP && signal != SIGCONT) run_hosts_signal(&job->hosts, signal);
+        if (signal != SIGKILL) return;
+    }
     kill(-job->spawn.group, signal); /* the guardian has all signals blocked, and dies of SIGKILL only */
     for (int pe = 0; pe < job->n_started; pe++) {
         if (!job->pes[pe].running) continue;
@@ -198,7 +204,8 @@ static void tell_lost(struct job *job, int pe)
 {
     char how[96];
     run_verdict_describe(&job->verdict, &job->pes[pe], how, sizeof(how));
-    rocshmemx_serve_lost(&job->rendezvous.uid, pe, how);
+    if (job->options.n_job) return; /* an agent's launcher serves it, and sees the agent's end */
+    rocshmemx_serve_lost(&job->rendezvous.uid, job->hosts.n > 0 ? job->hosts.list[pe].first_pe : pe, how);
 }
 
 static void tell_left(struct job *job, uint64_t now)
@@ -218,6 +225,11 @@ static void tell_end(struct job *job, int pe)
         job->has_left = true;
         job->left_pe = pe;
         job->left_until_ns = it->ended_ns + LEFT_NS;
+    }
+    if (job->hosts.n > 0 && !job->passed_signal && job->stage == RUNNING) {
+        char how[96];
+        run_verdict_describe(&job->verdict, it, how, sizeof(how));
+        run_hosts_ended(&job->hosts, pe, it->code == CLD_EXITED ? it->status : -1, how, &job->output);
     }
     bool expected =
         job->passed_signal && it->ended_ns - job->passed_ns < job->options.grace_ns + TERM_NS + SECOND_NS;
@@ -433,11 +445,22 @@ static void finish_output(struct job *job)
 
 /* ---- the beginning ---- */
 
+static int fail(struct job *job, const char *what)
+{
+    run_output_say(&job->output, "could not %s: %s", what, strerror(errno));
+    return RUN_FAILED;
+}
+
 static int start_pe(struct job *job, int pe)
 {
     int outputs[2];
     bool is_exec = false;
     pid_t pid = -1;
+    if (job->hosts.n > 0) {
+        if (run_hosts_open(&job->hosts, pe) < 0) return fail(job, "make a host's pipe");
+        job->spawn.argv = job->hosts.list[pe].argv;
+        job->spawn.stdin_fd = job->hosts.list[pe].control[0];
+    }
     if (run_output_pipes(&job->output, pe, outputs) == 0) {
         pid = run_spawn_pe(&job->spawn, pe, outputs, &is_exec);
         int error = errno;
@@ -445,6 +468,7 @@ static int start_pe(struct job *job, int pe)
             if (outputs[i] >= 0) close(outputs[i]);
         errno = error;
     }
+    if (job->hosts.n > 0) run_hosts_opened(&job->hosts, pe);
     if (pid < 0) {
         int error = errno;
         if (is_exec)
@@ -463,14 +487,9 @@ static int start_pe(struct job *job, int pe)
     job->pes[pe] = (struct run_pe){.pid = pid, .running = true};
     job->n_started++;
     job->n_running++;
-    if (job->options.verbose) run_output_say(&job->output, "PE %d is pid %d", pe, (int)pid);
+    if (job->options.verbose)
+        run_output_say(&job->output, "PE %d is pid %d", job->options.first_pe + pe, (int)pid);
     return 0;
-}
-
-static int fail(struct job *job, const char *what)
-{
-    run_output_say(&job->output, "could not %s: %s", what, strerror(errno));
-    return RUN_FAILED;
 }
 
 /* All that comes before the first PE. 0, or the status to exit with. */
@@ -478,7 +497,8 @@ static int prepare(struct job *job)
 {
     const struct run_options *options = &job->options;
     const char *reason;
-    if (run_output_open(&job->output, options->n_pes, options->prefix) < 0) return fail(job, "buffer output");
+    if (run_output_open(&job->output, options->first_pe, options->n_pes, options->prefix) < 0)
+        return fail(job, "buffer output");
     if (options->chdir && chdir(options->chdir) != 0) {
         run_output_say(&job->output, "could not change to directory \"%s\": %s", options->chdir,
                        strerror(errno));
@@ -513,12 +533,16 @@ static int start(struct job *job)
         int status = start_pe(job, pe);
         if (status != 0) return status;
     }
-    if (rocshmemx_serve_uniqueid(1, &job->rendezvous.uid) != 0) {
+    if (job->options.n_job && run_agent_listen() < 0) return fail(job, "listen to the launcher");
+    if (!job->options.n_job && rocshmemx_serve_uniqueid(job->hosts.n == 0, &job->rendezvous.uid) != 0) {
         rocshmemx_error_t error = {.text = "no reason given"};
         rocshmemx_take_error(&error);
         run_output_say(&job->output, "could not serve the unique id: %s", error.text);
         return RUN_FAILED;
     }
+    for (int i = 0; i < job->hosts.n; i++)
+        if (run_hosts_tell(&job->hosts, i, &job->rendezvous.uid) < 0 && errno != EPIPE)
+            return fail(job, "tell a host what to start");
     if (job->options.timeout_ns) job->timeout_at_ns = job->verdict.began_ns + job->options.timeout_ns;
     return 0;
 }
@@ -541,11 +565,14 @@ int main(int argc, char **argv)
     struct job job = {.signal_fd = -1,
                       .terminal = {.fd = -1},
                       .rendezvous = {.listener = -1},
-                      .spawn = {.null_fd = -1, .port_fd = -1, .guard_fd = -1}};
+                      .spawn = {.stdin_fd = -1, .null_fd = -1, .port_fd = -1, .guard_fd = -1}};
     int fd = open("/dev/null", O_RDWR); /* should 0, 1 or 2 be closed: they must not become something else */
     while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDWR);
     if (fd >= 0) close(fd);
     int status = run_options_parse(&job.options, argc, argv);
+    if (status < 0)
+        status = job.options.agent ? run_agent_hear(&job.options, &job.rendezvous.uid)
+                                   : run_hosts_prepare(&job.hosts, &job.options);
     if (status < 0) {
         job.verdict = (struct run_verdict){.options = &job.options, .output = &job.output, .first = -1};
         status = prepare(&job);
@@ -554,6 +581,7 @@ int main(int argc, char **argv)
             status = job.verdict.status;
         }
     }
+    run_hosts_close(&job.hosts);
     run_rendezvous_close(&job.rendezvous);
     run_spawn_close(&job.spawn);
     run_output_close(&job.output);

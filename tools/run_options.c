@@ -28,7 +28,12 @@ enum {
     OPT_NOTHING,
     OPT_NOTHING_WITH_VALUE,
     OPT_NOTHING_WITH_TWO,
-    OPT_SET
+    OPT_SET,
+    OPT_NODES,
+    OPT_HOSTS,
+    OPT_HOSTFILE,
+    OPT_SSH,
+    OPT_AGENT
 };
 
 static const struct option long_options[] = {
@@ -42,6 +47,12 @@ static const struct option long_options[] = {
     {"chdir", required_argument, NULL, OPT_CHDIR},
     {"bind", no_argument, NULL, OPT_BIND},
     {"no-bind", no_argument, NULL, OPT_NO_BIND},
+    {"nodes", required_argument, NULL, OPT_NODES},
+    {"hosts", required_argument, NULL, OPT_HOSTS},
+    {"host", required_argument, NULL, OPT_HOSTS},
+    {"hostfile", required_argument, NULL, OPT_HOSTFILE},
+    {"ssh", required_argument, NULL, OPT_SSH},
+    {"agent", no_argument, NULL, OPT_AGENT},
     {"quiet", no_argument, NULL, 'q'},
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, OPT_VERSION},
@@ -63,7 +74,7 @@ static const struct option long_options[] = {
 static const char help[] =
     "usage: rocshmem-run -n N [options] program [arguments]      oshrun is the same program\n"
     "\n"
-    "Start N PEs of a job on this host and wait for them.\n"
+    "Start N PEs of a job, on this host or on others, and wait for them.\n"
     "\n"
     "  -n, -np, --np N      number of PEs, 1 to 32768; more than there are cores is fine (default: 1)\n"
     "      --prefix         begin every line of output with [pe]; lines are never mixed\n"
@@ -74,6 +85,13 @@ static const char help[] =
     "  -x NAME[=VALUE]      the same; without a value it changes nothing: PEs inherit all variables\n"
     "      --heap SIZE      symmetric heap of each PE, suffixes K M G T (sets ROCSHMEM_HEAP_SIZE)\n"
     "      --chdir DIR      run the program in this directory\n"
+    "      --nodes K        play K hosts on this one: blocks of PEs that share no memory\n"
+    "      --hosts A,B:4    start the PEs on these hosts over ssh, in equal blocks, or as many as the slots "
+    "say;\n"
+    "                       the program, its folder and rocshmem-run have the same paths there\n"
+    "      --hostfile FILE  the same, a line each: host, host:4 or host slots=4\n"
+    "      --ssh COMMAND    instead of ssh (or ROCSHMEM_RUN_SSH): run with a host and a command line for its "
+    "shell\n"
     "      --bind           pin PEs to cores also when there are more PEs than cores (round robin);\n"
     "                       by default each PE gets an equal share of the cores when there is one for each\n"
     "      --no-bind        pin nothing\n"
@@ -93,6 +111,9 @@ static const char help[] =
     "127.0.0.1)\n"
     "and MASTER_PORT (a free one) where they are unset.\n"
     "\n"
+    "With --hosts, PEs get ROCSHMEM_, SHMEM_, UCX_, OMP_, PYTHON and GPU variables, PATH and LD_LIBRARY_PATH "
+    "of here, and\n"
+    "what -x and --env name; the rest is the remote host's. No PE reads standard input then.\n"
     "Standard input goes to PE 0; the others read /dev/null. The PEs and what they start are one process "
     "group: Ctrl-C,\n"
     "Ctrl-Z and the signals HUP INT QUIT TERM USR1 USR2 TSTP CONT sent to rocshmem-run reach each of them "
@@ -159,6 +180,13 @@ static int take_pair(struct run_options *options, const char *word, const char *
     return -1;
 }
 
+/* -x NAME: PEs of this host have it anyway, those of others are to. */
+static int take_inherited(struct run_options *options, const char *name)
+{
+    const char *value = getenv(name);
+    return value ? take_pair(options, "-x", name, value) : -1;
+}
+
 static int take_binding(struct run_options *options, const char *text)
 {
     options->bind = strcmp(text, "core") == 0 || strcmp(text, "hwthread") == 0;
@@ -199,7 +227,21 @@ static int take(struct run_options *options, int letter, const char *value)
     case OPT_ENV:
         return take_env(options, value);
     case 'x':
-        return strchr(value, '=') ? take_env(options, value) : -1;
+        return strchr(value, '=') ? take_env(options, value) : take_inherited(options, value);
+    case OPT_NODES:
+        return take_count(value, &options->n_nodes);
+    case OPT_HOSTS:
+        options->hosts = value;
+        return -1;
+    case OPT_HOSTFILE:
+        options->hostfile = value;
+        return -1;
+    case OPT_SSH:
+        options->ssh = value;
+        return -1;
+    case OPT_AGENT:
+        options->agent = true;
+        return -1;
     case OPT_BIND_TO:
         return take_binding(options, value);
     case OPT_NOTHING:
@@ -243,11 +285,13 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
             letter == OPT_SET ? take_pair(options, word, optarg, second) : take(options, letter, optarg);
         if (status >= 0) return status;
     }
+    if (options->agent) return -1;
     if (optind >= argc) {
         fputs("rocshmem-run: no program given; usage: rocshmem-run -n N [options] program [arguments]\n",
               stderr);
         return RUN_FAILED;
     }
     options->command = argv + optind;
+    if (options->n_nodes > options->n_pes) return mistake("--nodes", "", "is more than there are PEs");
     return -1;
 }

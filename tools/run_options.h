@@ -15,6 +15,13 @@ enum { RUN_PES_MAX = 32768 }; /* a slip of the finger should not fork a million 
 
 struct run_options {
     int n_pes;
+    int n_nodes;                        /* hosts to be played on this one; 0: none */
+    const char *hosts, *hostfile, *ssh; /* NULL: not given */
+    bool agent;                         /* the rest comes over standard input: run_hosts.h */
+    /* Of an agent: the number of its first PE, all PEs of the job (0: no agent), torch's rendezvous. */
+    int first_pe, n_job;
+    unsigned master_port;
+    const char *master;
     bool prefix, bind, no_bind, quiet, verbose;
     uint64_t timeout_ns; /* 0: none */
     uint64_t grace_ns;   /* from the first failure to SIGTERM */

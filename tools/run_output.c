@@ -74,7 +74,7 @@ static void put_line(struct run_stream *stream, const char *line, size_t nbytes)
 {
     if (stream->sink->error) return;
     char prefix[24];
-    int n = snprintf(prefix, sizeof(prefix), "[%d] ", stream->pe);
+    int n = snprintf(prefix, sizeof(prefix), "[%d] ", stream->pe); /* the job's number */
     append(&stream->sink->pending, prefix, (size_t)n);
     append(&stream->sink->pending, line, nbytes);
     append(&stream->sink->pending, "\n", 1);
@@ -130,7 +130,7 @@ static bool is_same_file(int a, int b)
     return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-int run_output_open(struct run_output *output, int n_pes, bool prefix)
+int run_output_open(struct run_output *output, int first_pe, int n_pes, bool prefix)
 {
     *output = (struct run_output){.sinks = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}}};
     output->err = &output->sinks[1];
@@ -140,8 +140,8 @@ int run_output_open(struct run_output *output, int n_pes, bool prefix)
     if (!output->streams) return -1;
     output->n_streams = n_pes * 2;
     for (int i = 0; i < output->n_streams; i++)
-        output->streams[i] =
-            (struct run_stream){.fd = -1, .pe = i / 2, .sink = i % 2 == 0 ? output->out : output->err};
+        output->streams[i] = (struct run_stream){
+            .fd = -1, .pe = first_pe + i / 2, .sink = i % 2 == 0 ? output->out : output->err};
     return 0;
 }
 

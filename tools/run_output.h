@@ -38,7 +38,7 @@ struct run_output {
 };
 
 /* 0, or -1 with errno. */
-int run_output_open(struct run_output *output, int n_pes, bool prefix);
+int run_output_open(struct run_output *output, int first_pe, int n_pes, bool prefix);
 void run_output_close(struct run_output *output);
 /* The write ends for a PE's stdout and stderr, to be closed by the caller once the PE has them; -1, -1
  * without prefix. 0, or -1 with errno. */

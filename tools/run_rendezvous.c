@@ -20,7 +20,7 @@ enum { CLIENTS_SPARE = 16 };
 
 int run_rendezvous_open(struct run_rendezvous *rendezvous, int n_pes)
 {
-    *rendezvous = (struct run_rendezvous){.listener = -1};
+    *rendezvous = (struct run_rendezvous){.listener = -1, .uid = rendezvous->uid};
     uint64_t random[2];
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) return -1;
     snprintf(rendezvous->name, sizeof(rendezvous->name), "rocshmem-run-%016llx%016llx",

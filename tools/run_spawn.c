@@ -133,11 +133,33 @@ static int put_master(struct run_spawn *spawn)
     return found < 0 ? -1 : put_number(spawn, "MASTER_PORT", found);
 }
 
-static void name_rank(struct run_spawn *spawn, int pe)
+/* Of a host that is played: its number, the first PE of it, and the first of the next one. */
+static int played(const struct run_spawn *spawn, int pe, int *first_out, int *next_out)
 {
-    static const char *const names[] = {"ROCSHMEM_RUN_RANK", "RANK", "LOCAL_RANK"};
-    for (int i = 0; i < 3; i++)
-        snprintf(spawn->rank_texts[i], sizeof(spawn->rank_texts[i]), "%s=%d", names[i], pe);
+    int k = 0;
+    do {
+        *first_out = (int)((long)k * spawn->n_pes / spawn->n_nodes);
+        *next_out = (int)((long)++k * spawn->n_pes / spawn->n_nodes);
+    } while (pe >= *next_out);
+    return k - 1;
+}
+
+/* What only this PE has. A host that is played has a name that no real one and no other job has. */
+static int name_rank(struct run_spawn *spawn, int pe)
+{
+    static const char *const names[] = {"ROCSHMEM_RUN_RANK", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
+    int first = 0, next = spawn->n_pes;
+    char host[64] = "";
+    if (spawn->n_nodes > 0) {
+        int k = played(spawn, pe, &first, &next);
+        gethostname(host, sizeof(host) - 1);
+        snprintf(spawn->rank_texts[4], sizeof(spawn->rank_texts[4]), "ROCSHMEM_NODE_ID=%s-run%d-node%d", host,
+                 (int)spawn->launcher, k);
+    }
+    const int values[] = {spawn->first_pe + pe, spawn->first_pe + pe, pe - first, next - first};
+    for (int i = 0; i < 4; i++)
+        snprintf(spawn->rank_texts[i], sizeof(spawn->rank_texts[i]), "%s=%d", names[i], values[i]);
+    return spawn->n_nodes > 0 ? 5 : 4;
 }
 
 static int make_environment(struct run_spawn *spawn, const struct run_options *options,
@@ -150,12 +172,14 @@ static int make_environment(struct run_spawn *spawn, const struct run_options *o
     memcpy(spawn->envp, environ, (size_t)n * sizeof(*spawn->envp));
     if (options->heap && put_text(spawn, "ROCSHMEM_HEAP_SIZE", options->heap) < 0) return -1;
     for (int i = 0; i < options->n_env; i++) put(spawn->envp, (char *)options->env[i]);
-    name_rank(spawn, 0);
-    for (int i = 0; i < 3; i++) put(spawn->envp, spawn->rank_texts[i]);
+    int n_own = name_rank(spawn, 0), n_job = options->n_job ? options->n_job : options->n_pes;
+    for (int i = 0; i < n_own; i++) put(spawn->envp, spawn->rank_texts[i]);
     if (put_text(spawn, "ROCSHMEM_RUN_SOCKET", socket_name) < 0 ||
-        put_number(spawn, "ROCSHMEM_RUN_SIZE", options->n_pes) < 0 ||
-        put_number(spawn, "WORLD_SIZE", options->n_pes) < 0 ||
-        put_number(spawn, "LOCAL_WORLD_SIZE", options->n_pes) < 0)
+        put_number(spawn, "ROCSHMEM_RUN_SIZE", n_job) < 0 || put_number(spawn, "WORLD_SIZE", n_job) < 0)
+        return -1;
+    if (options->n_job && !look_up(spawn->envp, "MASTER_ADDR") &&
+        (put_text(spawn, "MASTER_ADDR", options->master) < 0 ||
+         put_number(spawn, "MASTER_PORT", (int)options->master_port) < 0))
         return -1;
     return put_master(spawn);
 }
@@ -192,6 +216,10 @@ const char *run_spawn_prepare(struct run_spawn *spawn, const struct run_options 
     raise_nofile(spawn, options->n_pes);
     if (!options->no_bind && list_cpus(spawn) < 0) return "find the cores to pin to";
     spawn->n_pes = options->n_pes;
+    spawn->first_pe = options->first_pe;
+    spawn->n_nodes = options->n_nodes;
+    spawn->n_job = options->n_job;
+    spawn->launcher = getpid();
     if (!options->bind && options->n_pes > spawn->n_cpus)
         spawn->n_cpus = 0; /* the kernel shares cores better than we could */
     if (make_environment(spawn, options, socket_name) < 0) return "make the environment of the PEs";
@@ -249,7 +277,10 @@ static void become_pe(const struct run_spawn *spawn, int pe, const int outputs[2
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
     if (getppid() != spawn->launcher) _exit(0); /* it died before the kernel knew of our wish */
-    if (pe > 0 && dup2(spawn->null_fd, STDIN_FILENO) < 0) return;
+    int input = spawn->stdin_fd >= 0         ? spawn->stdin_fd
+                : pe > 0 || spawn->n_job > 0 ? spawn->null_fd
+                                             : STDIN_FILENO;
+    if (input != STDIN_FILENO && dup2(input, STDIN_FILENO) < 0) return;
     if (outputs[0] >= 0 && dup2(outputs[0], STDOUT_FILENO) < 0) return;
     if (outputs[1] >= 0 && dup2(outputs[1], STDERR_FILENO) < 0) return;
     if (spawn->nofile.rlim_max > 0 && setrlimit(RLIMIT_NOFILE, &spawn->nofile) != 0) return;

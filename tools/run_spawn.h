@@ -25,11 +25,13 @@ struct run_spawn {
     char *path;             /* owned: the program's file */
     char **argv;            /* borrowed */
     char **envp;            /* owned; its strings are the environment's, argv's, and those below */
-    char *texts[8];         /* owned: the job's own variables */
-    char rank_texts[3][40]; /* the PE's own, rewritten for each PE */
+    char *texts[12];        /* owned: the job's own variables */
+    char rank_texts[5][96]; /* the PE's own, rewritten for each PE */
     sigset_t mask;          /* as we were started with */
     struct rlimit nofile;   /* the same; its value for the PEs, while we may have raised ours */
     int n_pes;
+    int first_pe, n_nodes, n_job;           /* as in the options */
+    int stdin_fd;                           /* of this PE; -1: ours for PE 0, null_fd for the others */
     int n_cpus;                             /* 0: no pinning */
     int *cpus;                              /* owned: the cores that this process may use */
     unsigned long cpu_words[RUN_CPU_WORDS]; /* the PE's cores, rewritten for each PE */

@@ -46,7 +46,7 @@ void run_verdict_list(const struct run_verdict *verdict, char *text, size_t nbyt
     int left = LISTED_MAX;
     for (int pe = 0; pe < verdict->options->n_pes && left > 0 && used < nbytes; pe++) {
         if (!verdict->pes[pe].running) continue;
-        used += (size_t)snprintf(text + used, nbytes - used, " %d", pe);
+        used += (size_t)snprintf(text + used, nbytes - used, " %d", verdict->options->first_pe + pe);
         left--;
     }
     if (n > LISTED_MAX && used < nbytes) snprintf(text + used, nbytes - used, " … (%d in all)", n);
@@ -67,7 +67,8 @@ static void blame(struct run_verdict *verdict)
     if (verdict->options->quiet) return;
     run_verdict_describe(verdict, pe, how, sizeof(how));
     int others = n_running(verdict);
-    run_output_say(verdict->output, "PE %d (pid %d) %s%s", verdict->first, (int)pe->pid, how,
+    run_output_say(verdict->output, "PE %d (pid %d) %s%s", verdict->options->first_pe + verdict->first,
+                   (int)pe->pid, how,
                    others == 0   ? ""
                    : others == 1 ? "; ending the other PE"
                                  : "; ending the other PEs");
@@ -79,7 +80,8 @@ bool run_verdict_ended(struct run_verdict *verdict, int pe, bool expected)
     if (verdict->options->verbose) {
         char how[160];
         run_verdict_describe(verdict, it, how, sizeof(how));
-        run_output_say(verdict->output, "PE %d (pid %d) %s", pe, (int)it->pid, how);
+        run_output_say(verdict->output, "PE %d (pid %d) %s", verdict->options->first_pe + pe, (int)it->pid,
+                       how);
     }
     if (verdict->is_fixed) return false;
     if (verdict->first >= 0) {
@@ -127,5 +129,5 @@ void run_verdict_end(struct run_verdict *verdict)
     char how[160];
     run_verdict_describe(verdict, first, how, sizeof(how));
     run_output_say(verdict->output, "all %d PEs failed alike: PE %d (pid %d), the first, %s", n,
-                   verdict->first, (int)first->pid, how);
+                   verdict->options->first_pe + verdict->first, (int)first->pid, how);
 }

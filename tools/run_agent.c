@@ -64,10 +64,10 @@ static bool take_numbers(struct run_options *options, const char *text)
 {
     unsigned long long timeout_ns, grace_ns;
     int flags[5];
-    int n = sscanf(text,
-                   "%d %d %d %d %d %d %d %d %llu %llu %u", /* NOLINT(cert-err34-c): the launcher wrote them */
-                   &options->first_pe, &options->n_pes, &options->n_job, &flags[0], &flags[1], &flags[2],
-                   &flags[3], &flags[4], &timeout_ns, &grace_ns, &options->master_port);
+    /* NOLINTNEXTLINE(cert-err34-c): the launcher wrote them */
+    int n = sscanf(text, "%d %d %d %d %d %d %d %d %llu %llu %u", &options->first_pe, &options->n_pes,
+                   &options->n_job, &flags[0], &flags[1], &flags[2], &flags[3], &flags[4], &timeout_ns,
+                   &grace_ns, &options->master_port);
     if (n != 11 || options->n_pes < 1 || options->n_pes > RUN_PES_MAX) return false;
     options->prefix = flags[0];
     options->bind = flags[1];

@@ -34,25 +34,25 @@ static int complain(const char *what, const char *value, const char *expected)
 /* "name", "name:slots" or a hostfile's "name slots=4". */
 static int add_host(struct run_hosts *hosts, const char *text, size_t n)
 {
-    struct run_host host = {.name = strndup(text, n), .control = {-1, -1}};
-    if (!host.name || hosts->n == HOSTS_MAX)
-        return complain("host", host.name ? host.name : "", "is one too many");
-    char *mark = strstr(host.name, " slots="), *end;
-    if (!mark) mark = strrchr(host.name, ':');
-    if (mark && strchr(host.name, ':') == mark + 0) {
+    if (hosts->n == HOSTS_MAX) return complain("host", text, "is one too many");
+    struct run_host *host = &hosts->list[hosts->n++];
+    *host = (struct run_host){.name = strndup(text, n), .control = {-1, -1}};
+    if (!host->name) return complain("host", text, "does not fit in memory");
+    char *mark = strstr(host->name, " slots="), *end;
+    if (!mark) mark = strrchr(host->name, ':');
+    if (mark && strchr(host->name, ':') == mark) {
         long slots = strtol(mark + 1, &end, 10);
         if (end == mark + 1 || *end || slots < 1 || slots > RUN_PES_MAX)
-            return complain("host", host.name, "is not NAME or NAME:SLOTS");
-        host.slots = (int)slots;
+            return complain("host", host->name, "is not NAME or NAME:SLOTS");
+        host->slots = (int)slots;
         *mark = '\0';
     } else if (mark && *mark == ' ') {
-        host.slots = (int)strtol(mark + 7, NULL, 10);
+        host->slots = (int)strtol(mark + 7, NULL, 10);
         *mark = '\0';
-        if (host.slots < 1) return complain("host", host.name, "has no slots");
+        if (host->slots < 1) return complain("host", host->name, "has no slots");
     }
-    if (host.name[0] == '\0' || host.name[0] == '-' || strpbrk(host.name, " \t'\""))
-        return complain("host", host.name, "is not a host's name");
-    hosts->list[hosts->n++] = host;
+    if (host->name[0] == '\0' || host->name[0] == '-' || strpbrk(host->name, " \t'\""))
+        return complain("host", host->name, "is not a host's name");
     return -1;
 }
 

@@ -2,8 +2,9 @@
  *
  * The unique id by PMIx: Open MPI from 4 on, PRRTE, Slurm's --mpi=pmix. libpmix is opened at the first need.
  *
- * PMIx counts its inits, so MPI in this process may have done one before us or do one later: we begin, exchange and
- * end in one go, and leave nothing open that the launcher would miss at exit. Its calls cannot be interrupted and know no
+ * PMIx counts its inits, so MPI in this process may have done one before us or do one later. After as many ends as
+ * begins a process cannot begin again (seen with PMIx 4.2 under Open MPI 4.1: MPI_Init fails), so our first begin is
+ * ended when the process exits, later ones at once. Its calls cannot be interrupted and know no
  * deadline, so a thread makes them; when it does not come back in time it is left behind, and init fails.
  */
 #include <dlfcn.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/os.h"
@@ -152,13 +154,35 @@ static void exchange(struct visit *visit, const struct rs_pmix_proc *me)
         snprintf(visit->text, sizeof(visit->text), "%s", value->data.string);
 }
 
+static struct {
+    atomic_bool kept; /* W: the thread of the first visit, after what follows. R: exit */
+    int pid;
+    int (*finalize)(const struct rs_pmix_info *info, size_t ninfo);
+} first;
+
+static void end_first(void)
+{
+    if (atomic_load(&first.kept) && first.pid == (int)getpid()) (void)first.finalize(NULL, 0);
+}
+
+/* One visit at a time: under init's lock; one that was left behind has not come so far, or is over. */
+static bool keep_first(const struct visit *visit)
+{
+    if (atomic_load(&first.kept)) return false;
+    first.pid = (int)getpid();
+    first.finalize = visit->pmix.finalize;
+    if (atexit(end_first) != 0) return false;
+    atomic_store(&first.kept, true);
+    return true;
+}
+
 static void *visit_main(void *arg)
 {
     struct visit *visit = arg;
     struct rs_pmix_proc me = {.rank = 0};
     if (!failed(visit, "PMIx_Init", visit->pmix.init(&me, NULL, 0))) {
         exchange(visit, &me);
-        (void)visit->pmix.finalize(NULL, 0);
+        if (!keep_first(visit)) (void)visit->pmix.finalize(NULL, 0);
     }
     atomic_store_explicit(&visit->done, true, memory_order_release);
     leave_visit(visit);

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""A package, so that its conftest is not confused with that of tests/python."""

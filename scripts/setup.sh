@@ -4,7 +4,7 @@
 # Installs what a bare Debian or Ubuntu lacks, and says what. Nothing is touched when all is there, so a second call
 # takes milliseconds.
 #
-#   scripts/setup.sh build    a C compiler, CMake, Python with headers and venv: enough for `make build` and `make demo`
+#   scripts/setup.sh build    a C compiler, CMake, Python with headers and venv, UCX: enough for `make build` and `make demo`
 #   scripts/setup.sh test     and what the tests and checks use: cmocka, clang with its tools, Open MPI
 set -eu
 what=${1:-build}
@@ -40,6 +40,7 @@ want() { maybe="$maybe $*"; }
 have cc || need gcc libc6-dev
 have cmake || need cmake
 have ninja || need ninja-build
+[ -e /usr/include/ucp/api/ucp.h ] || want libucx-dev # jobs over several hosts
 python=$(find_python || true)
 if [ -z "$python" ]; then
     # The release's own python3 where it is new enough (Debian 12, Ubuntu 24.04), else Ubuntu 22.04's second one.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sending, receiving, progress. See engine.h.
+ * Peers, sending, progress. See engine.h.
  */
 #include "transport/ucx/engine.h"
 
@@ -52,7 +52,7 @@ static uint64_t now_ns(void)
 
 /* ---- losing a peer ---- */
 
-static void finish(struct rs_network *network, struct rs_pending *pending, int status)
+void rs_engine_finish(struct rs_network *network, struct rs_pending *pending, int status)
 {
     void (*done)(void *, int) = pending->done;
     void *arg = pending->arg;
@@ -67,14 +67,14 @@ static void finish(struct rs_network *network, struct rs_pending *pending, int s
         network->n_gets--;
 }
 
-static void lose(struct rs_network *network, struct rs_peer *peer, const char *why)
+void rs_engine_lose(struct rs_network *network, struct rs_peer *peer, const char *why)
 {
     if (peer->lost) return;
     peer->lost = true;
     if (peer->leaving || network->closing) return;
     for (uint32_t i = 0; i < network->n_pending; i++)
         if (network->pending[i].generation & 1 && network->pending[i].pe == peer->pe)
-            finish(network, &network->pending[i], RS_E_PEER);
+            rs_engine_finish(network, &network->pending[i], RS_E_PEER);
     for (struct rs_done *waiting; (waiting = peer->waiting);) {
         peer->waiting = waiting->next;
         if (!peer->waiting) peer->waiting_end = &peer->waiting;
@@ -84,23 +84,22 @@ static void lose(struct rs_network *network, struct rs_peer *peer, const char *w
     network->host->lost(network->host, peer->pe, why);
 }
 
-static struct rs_network
-    *the_network; /* of the endpoint callback's peers: there is one a process. W: start, stop */
-
 static void on_endpoint_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
+    struct rs_peer *peer = arg;
     (void)ep;
-    if (the_network) lose(the_network, arg, rs_ucp.status_string(status));
+    rs_engine_lose(peer->network, peer, rs_ucp.status_string(status));
 }
 
 /* ---- peers ---- */
 
-static struct rs_peer *peer_of(struct rs_network *network, int pe)
+struct rs_peer *rs_engine_find(struct rs_network *network, int pe)
 {
     if (pe < 0 || pe >= network->host->n_pes) return NULL;
     if (network->peers[pe]) return network->peers[pe];
     struct rs_peer *peer = calloc(1, sizeof *peer);
     if (!peer) return NULL;
+    peer->network = network;
     peer->pe = pe;
     peer->waiting_end = &peer->waiting;
     peer->next = network->first;
@@ -110,7 +109,7 @@ static struct rs_peer *peer_of(struct rs_network *network, int pe)
 
 int rs_engine_peer(struct rs_network *network, int pe, struct rs_peer **peer_out)
 {
-    struct rs_peer *peer = peer_of(network, pe);
+    struct rs_peer *peer = rs_engine_find(network, pe);
     if (!peer) return FAIL(network, RS_E_NOMEM, pe, "no memory to talk to PE %d", pe);
     *peer_out = peer;
     if (peer->lost) return FAIL(network, RS_E_PEER, pe, "PE %d can't be reached any more", pe);
@@ -177,7 +176,7 @@ int rs_engine_send(struct rs_network *network, struct rs_peer *peer, struct rs_w
     if (out->flag) atomic_fetch_sub_explicit(out->flag, 1, memory_order_relaxed);
     free(out);
     if (request == NULL) return 0;
-    lose(network, peer, rs_ucp.status_string(UCS_PTR_STATUS(request)));
+    rs_engine_lose(network, peer, rs_ucp.status_string(UCS_PTR_STATUS(request)));
     return FAIL(network, RS_E_PEER, peer->pe, "PE %d can't be reached: %s", peer->pe,
                 rs_ucp.status_string(UCS_PTR_STATUS(request)));
 }
@@ -197,32 +196,30 @@ static int send_from(struct rs_network *network, struct rs_peer *peer, struct rs
     return rc;
 }
 
-int rs_engine_put(struct rs_network *network, struct rs_peer *peer, struct rs_place dest, const void *source,
-                  size_t nbytes, _Atomic int *flag)
+static void add_signal(struct rs_wire *wire, const struct rs_signal *signal)
 {
-    size_t most = rs_ucx_segment();
-    for (size_t at = 0; at < nbytes; at += most) {
+    wire->amo = signal->sig_op == ROCSHMEM_SIGNAL_ADD ? RS_AMO_ADD : RS_AMO_SET;
+    wire->width = 8;
+    wire->value = signal->value;
+    wire->token = signal->word.offset;
+    wire->cond = signal->word.region;
+}
+
+int rs_engine_put(struct rs_network *network, struct rs_peer *peer, struct rs_place dest, const void *source,
+                  size_t nbytes, const struct rs_signal *signal, _Atomic int *flag)
+{
+    size_t at = 0, most = rs_ucx_segment();
+    if (nbytes == 0 && !signal) return 0;
+    do {
         size_t n = nbytes - at < most ? nbytes - at : most;
         struct rs_wire wire = {.op = RS_WIRE_PUT, .region = dest.region, .offset = dest.offset + at};
+        if (signal && at + n == nbytes) add_signal(&wire, signal);
         int rc = send_from(network, peer, &wire, (const char *)source + at, n, flag);
         if (rc < 0) return rc;
         peer->issued++;
-    }
+        at += n;
+    } while (at < nbytes);
     return 0;
-}
-
-int rs_engine_signal(struct rs_network *network, struct rs_peer *peer, struct rs_place word, uint64_t value,
-                     int sig_op)
-{
-    struct rs_wire wire = {.op = RS_WIRE_SIGNAL,
-                           .amo = sig_op == ROCSHMEM_SIGNAL_ADD ? RS_AMO_ADD : RS_AMO_SET,
-                           .width = 8,
-                           .region = word.region,
-                           .offset = word.offset,
-                           .value = value};
-    int rc = rs_engine_send(network, peer, &wire, NULL, NULL, 0, NULL);
-    if (rc == 0) peer->issued++;
-    return rc;
 }
 
 /* A slot of the table. */
@@ -249,12 +246,23 @@ static int pend(struct rs_network *network, const struct rs_pending *what, uint6
     return 0;
 }
 
-static struct rs_pending *pending_of(struct rs_network *network, uint64_t token)
+struct rs_pending *rs_engine_pending(struct rs_network *network, uint64_t token)
 {
     uint32_t index = (uint32_t)token, generation = (uint32_t)(token >> 32);
     if (index >= network->n_pending || !(generation & 1) || network->pending[index].generation != generation)
         return NULL;
     return &network->pending[index];
+}
+
+void rs_engine_forget(struct rs_network *network, const void *arg)
+{
+    for (uint32_t i = 0; i < network->n_pending; i++) {
+        struct rs_pending *pending = &network->pending[i];
+        if (!(pending->generation & 1) || pending->done || pending->arg != arg) continue;
+        pending->generation++;
+        pending->next_free = network->free_pending;
+        network->free_pending = i + 1;
+    }
 }
 
 int rs_engine_get(struct rs_network *network, struct rs_peer *peer, void *dest, struct rs_place source,
@@ -265,6 +273,7 @@ int rs_engine_get(struct rs_network *network, struct rs_peer *peer, void *dest, 
     struct rs_pending pending = {.pe = peer->pe,
                                  .dest = dest,
                                  .staged = !network->host->device->ops->cpu_reaches_heap,
+                                 .nbytes = nbytes,
                                  .left = nbytes,
                                  .done = done,
                                  .arg = arg};
@@ -288,209 +297,6 @@ int rs_engine_amo(struct rs_network *network, struct rs_peer *peer, enum rs_amo_
     if (rc == 0) rc = rs_engine_send(network, peer, &wire, NULL, NULL, 0, NULL);
     if (rc == 0 && !old_out) peer->issued++;
     return rc;
-}
-
-/* ---- receiving ---- */
-
-/* Where a message points to; NULL when that is not in this PE's memory. */
-static void *place_here(const struct rs_network *network, const struct rs_wire *wire, size_t nbytes)
-{
-    if (wire->region >= RS_REGIONS) return NULL;
-    const struct rs_region *region = &network->regions[wire->region];
-    if (wire->offset > region->nbytes || nbytes > region->nbytes - wire->offset) return NULL;
-    return (void *)(region->base + wire->offset); /* NOLINT: an address */
-}
-
-static void owe(struct rs_network *network, struct rs_peer *peer)
-{
-    peer->applied++;
-    if (peer->owed) return;
-    peer->owed = true;
-    peer->next_owed = network->owed;
-    network->owed = peer;
-}
-
-static struct rs_reply *reply_create(struct rs_network *network, int pe, const struct rs_wire *wire,
-                                     size_t room)
-{
-    struct rs_reply *reply = calloc(1, sizeof *reply + room);
-    if (!reply) return NULL;
-    reply->pe = pe;
-    reply->wire = *wire;
-    *network->replies_end = reply;
-    network->replies_end = &reply->next;
-    return reply;
-}
-
-/* Words are stored as one piece, so that who polls them sees old or new. */
-static void store(void *dest, const void *source, size_t nbytes)
-{
-    if (nbytes == 8 && (uintptr_t)dest % 8 == 0) {
-        uint64_t word;
-        memcpy(&word, source, 8);
-        __atomic_store_n((uint64_t *)dest, word, __ATOMIC_RELEASE);
-    } else if (nbytes == 4 && (uintptr_t)dest % 4 == 0) {
-        uint32_t word;
-        memcpy(&word, source, 4);
-        __atomic_store_n((uint32_t *)dest, word, __ATOMIC_RELEASE);
-    } else {
-        memcpy(dest, source, nbytes);
-    }
-}
-
-static const char *apply_put(struct rs_network *network, struct rs_peer *peer, const struct rs_wire *wire,
-                             const void *data, size_t nbytes)
-{
-    struct rs_device *device = network->host->device;
-    void *to = place_here(network, wire, nbytes);
-    if (!to) return "it put bytes outside of this PE's symmetric memory";
-    if (network->regions[wire->region].cpu)
-        store(to, data, nbytes);
-    else if (device->ops->transfer(device, to, data, nbytes) < 0)
-        return "the bytes that it put could not be copied to the device";
-    owe(network, peer);
-    return NULL;
-}
-
-static const char *apply_amo(struct rs_network *network, struct rs_peer *peer, const struct rs_wire *wire)
-{
-    struct rs_device *device = network->host->device;
-    uint64_t old = 0;
-    void *word = place_here(network, wire, wire->width);
-    if (!word || (wire->width != 4 && wire->width != 8) || (uintptr_t)word % wire->width ||
-        wire->amo > RS_AMO_XOR)
-        return "its atomic operation is on no word of this PE's symmetric memory";
-    enum rs_amo_op op = (enum rs_amo_op)wire->amo;
-    if (!network->regions[wire->region].cpu) {
-        if (device->ops->amo(device, op, word, wire->width, wire->value, wire->cond, &old) < 0)
-            return "its atomic operation failed on the device";
-    } else if (wire->width == 4) {
-        old = rs_amo_on_uint32_t(op, word, (uint32_t)wire->value, (uint32_t)wire->cond);
-    } else {
-        old = rs_amo_on_uint64_t(op, word, wire->value, wire->cond);
-    }
-    if (!wire->token) {
-        owe(network, peer);
-        return NULL;
-    }
-    struct rs_wire value = {.op = RS_WIRE_VALUE, .token = wire->token, .value = old};
-    return reply_create(network, peer->pe, &value, 0) ? NULL : "there is no memory to answer it";
-}
-
-static const char *queue_data(struct rs_network *network, struct rs_peer *peer, const struct rs_wire *wire)
-{
-    const void *from = place_here(network, wire, wire->nbytes);
-    if (!from) return "it wants bytes outside of this PE's symmetric memory";
-    struct rs_wire data = {.op = RS_WIRE_DATA, .region = wire->region, .token = wire->token};
-    struct rs_reply *reply = reply_create(network, peer->pe, &data, 0);
-    if (!reply) return "there is no memory to answer it";
-    reply->from = (uintptr_t)from;
-    reply->nbytes = wire->nbytes;
-    return NULL;
-}
-
-static const char *take_data(struct rs_network *network, const struct rs_wire *wire, const void *data,
-                             size_t nbytes)
-{
-    struct rs_device *device = network->host->device;
-    struct rs_pending *pending = pending_of(network, wire->token);
-    if (!pending) return NULL; /* given up */
-    if (nbytes > pending->left) return "it answers with more bytes than were wanted";
-    void *to = (char *)pending->dest + wire->offset;
-    if (!pending->staged)
-        store(to, data, nbytes);
-    else if (device->ops->transfer(device, to, data, nbytes) < 0)
-        return "the bytes that it sent could not be copied to the device";
-    pending->left -= nbytes;
-    if (pending->left == 0) finish(network, pending, 0);
-    return NULL;
-}
-
-static void take_value(struct rs_network *network, const struct rs_wire *wire)
-{
-    struct rs_pending *pending = pending_of(network, wire->token);
-    if (!pending) return;
-    *(uint64_t *)pending->dest = wire->value;
-    finish(network, pending, 0);
-}
-
-static void take_ack(struct rs_peer *peer, const struct rs_wire *wire)
-{
-    if (wire->value > peer->acked && wire->value <= peer->issued) peer->acked = wire->value;
-    while (peer->waiting && peer->waiting->count <= peer->acked) {
-        struct rs_done *waiting = peer->waiting;
-        peer->waiting = waiting->next;
-        if (!peer->waiting) peer->waiting_end = &peer->waiting;
-        waiting->done(waiting->arg, 0);
-        free(waiting);
-    }
-}
-
-static const char *take_message(struct rs_network *network, struct rs_peer *peer, const struct rs_wire *wire,
-                                const void *head, const void *data, size_t nbytes)
-{
-    if (wire->more || peer->parts_nbytes) {
-        if (peer->parts_nbytes + nbytes > peer->parts_room) {
-            size_t room = 2 * (peer->parts_nbytes + nbytes);
-            unsigned char *more = realloc(peer->parts, room);
-            if (!more) return "there is no memory for its message";
-            peer->parts = more;
-            peer->parts_room = room;
-        }
-        memcpy(peer->parts + peer->parts_nbytes, data, nbytes);
-        peer->parts_nbytes += nbytes;
-        if (wire->more) return NULL;
-        data = peer->parts;
-        nbytes = peer->parts_nbytes;
-        peer->parts_nbytes = 0;
-    }
-    network->host->receive(network->host, peer->pe, head, wire->head_nbytes, data, nbytes);
-    return NULL;
-}
-
-static const char *take(struct rs_network *network, struct rs_peer *peer, const struct rs_wire *wire,
-                        const void *head, const void *data, size_t nbytes)
-{
-    switch (wire->op) {
-    case RS_WIRE_PUT:
-        return apply_put(network, peer, wire, data, nbytes);
-    case RS_WIRE_GET:
-        return queue_data(network, peer, wire);
-    case RS_WIRE_DATA:
-        return take_data(network, wire, data, nbytes);
-    case RS_WIRE_AMO:
-    case RS_WIRE_SIGNAL:
-        return apply_amo(network, peer, wire);
-    case RS_WIRE_VALUE:
-        take_value(network, wire);
-        return NULL;
-    case RS_WIRE_ACK:
-        take_ack(peer, wire);
-        return NULL;
-    case RS_WIRE_MESSAGE:
-        return take_message(network, peer, wire, head, data, nbytes);
-    case RS_WIRE_BYE:
-        peer->leaving = true;
-        return NULL;
-    default:
-        return "it sent what this library does not understand; use one version everywhere";
-    }
-}
-
-static ucs_status_t on_message(void *arg, const void *header, size_t header_nbytes, void *data, size_t nbytes,
-                               const ucp_am_recv_param_t *param)
-{
-    struct rs_network *network = arg;
-    struct rs_wire wire;
-    if (header_nbytes < sizeof wire || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
-        return UCS_OK; /* no one of ours */
-    memcpy(&wire, header, sizeof wire);
-    struct rs_peer *peer = peer_of(network, wire.from);
-    if (!peer || wire.head_nbytes != header_nbytes - sizeof wire) return UCS_OK;
-    const char *wrong = wire.number != peer->come++ ? "its messages come out of order" : NULL;
-    if (!wrong) wrong = take(network, peer, &wire, (const char *)header + sizeof wire, data, nbytes);
-    if (wrong) lose(network, peer, wrong);
-    return UCS_OK;
 }
 
 /* ---- progress ---- */
@@ -604,7 +410,7 @@ int rs_engine_start(struct rs_network *network)
                                                     UCP_AM_HANDLER_PARAM_FIELD_CB |
                                                     UCP_AM_HANDLER_PARAM_FIELD_ARG,
                                       .id = AM_ID,
-                                      .cb = on_message,
+                                      .cb = rs_engine_receive,
                                       .arg = network};
     ucs_status_t status = rs_ucp.set_am_handler(network->worker, &handler);
     if (status == UCS_OK) status = rs_ucp.get_efd(network->worker, &network->efd);
@@ -612,7 +418,6 @@ int rs_engine_start(struct rs_network *network)
         return FAIL(network, RS_E_SYSTEM, -1, "UCX can't start: %s", rs_ucp.status_string(status));
     network->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (network->wake_fd < 0) return FAIL(network, RS_E_SYSTEM, -1, "eventfd: %s", strerror(errno));
-    the_network = network;
     return 0;
 }
 
@@ -651,6 +456,5 @@ void rs_engine_stop(struct rs_network *network, bool orderly)
     network->closing = true;
     close_endpoints(network, orderly);
     rs_engine_unlock(network);
-    the_network = NULL;
     if (network->wake_fd >= 0) close(network->wake_fd);
 }

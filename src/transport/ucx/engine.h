@@ -22,12 +22,12 @@
 #include "transport/ucx/library.h"
 
 enum rs_wire_op {
-    RS_WIRE_PUT = 1, /* bytes to a place; tracked */
+    RS_WIRE_PUT =
+        1, /* bytes to a place, and then, where width is not 0, a signal (amo) to token of cond; tracked */
     RS_WIRE_GET,     /* nbytes of a place, please, for token */
     RS_WIRE_DATA,    /* of a get: bytes at offset of its dest */
     RS_WIRE_AMO,     /* on a word; tracked where token is 0 */
     RS_WIRE_VALUE,   /* its old value, for token */
-    RS_WIRE_SIGNAL,  /* after earlier puts: a word is set or added to; tracked */
     RS_WIRE_ACK,     /* count of your tracked ones are done */
     RS_WIRE_MESSAGE, /* to the layer above; more: it goes on in the next */
     RS_WIRE_BYE      /* this PE closes: its endpoint's end is no loss */
@@ -40,12 +40,13 @@ struct rs_wire { /* the head of every message; byte order and layout are those o
     uint64_t offset; /* in the region; of DATA in dest */
     uint64_t nbytes; /* GET: wanted */
     uint64_t token;
-    uint64_t value, cond; /* AMO, VALUE, SIGNAL; ACK: the count */
+    uint64_t value, cond; /* PUT, AMO, VALUE; ACK: the count */
     uint8_t head_nbytes;  /* MESSAGE: of its head, which follows */
     uint8_t zero[7];
 };
 
 struct rs_peer {
+    struct rs_network *network;
     int pe;
     ucp_ep_h ep;            /* NULL: not made yet, or closed */
     uint32_t sent, come;    /* messages, modulo 2^32 */
@@ -66,7 +67,7 @@ struct rs_pending {
     int pe;
     void *dest;                          /* GET: where the bytes go; AMO: a uint64_t, or NULL */
     bool staged;                         /* dest is the device's: copied by its transfer */
-    uint64_t left;                       /* bytes, or 1 */
+    uint64_t nbytes, left;               /* bytes, or 1 */
     void (*done)(void *arg, int status); /* NULL: see arg */
     void *arg; /* without done: an _Atomic int that becomes 1, or a status; NULL: one of n_gets */
     uint32_t next_free;
@@ -132,14 +133,30 @@ int rs_engine_peer(struct rs_network *network, int pe, struct rs_peer **peer_out
  * counted up when they are given to UCX and down when UCX has done with them. head: MESSAGE's. */
 int rs_engine_send(struct rs_network *network, struct rs_peer *peer, struct rs_wire *wire, const void *head,
                    const void *bytes, size_t nbytes, _Atomic int *flag);
-/* Bytes of any number, cut in pieces. tracked ones are counted. */
+struct rs_signal { /* behind a put's last piece */
+    struct rs_place word;
+    uint64_t value;
+    int sig_op;
+};
+/* Bytes of any number, cut in pieces; signal may be NULL. tracked ones are counted. */
 int rs_engine_put(struct rs_network *network, struct rs_peer *peer, struct rs_place dest, const void *source,
-                  size_t nbytes, _Atomic int *flag);
+                  size_t nbytes, const struct rs_signal *signal, _Atomic int *flag);
 int rs_engine_get(struct rs_network *network, struct rs_peer *peer, void *dest, struct rs_place source,
                   size_t nbytes, void (*done)(void *, int), void *arg);
-int rs_engine_signal(struct rs_network *network, struct rs_peer *peer, struct rs_place word, uint64_t value,
-                     int sig_op);
+/* Nobody waits for the request any more: what comes for it is dropped. arg, as it was given. */
+void rs_engine_forget(struct rs_network *network, const void *arg);
 int rs_engine_amo(struct rs_network *network, struct rs_peer *peer, enum rs_amo_op op, struct rs_place word,
                   size_t width, uint64_t value, uint64_t cond, uint64_t *old_out, _Atomic int *flag);
+
+/* ---- between engine.c and receive.c ---- */
+/* The peer, without an endpoint; NULL: no such PE, or no memory. */
+struct rs_peer *rs_engine_find(struct rs_network *network, int pe);
+/* What a token stands for; NULL: nothing any more. */
+struct rs_pending *rs_engine_pending(struct rs_network *network, uint64_t token);
+void rs_engine_finish(struct rs_network *network, struct rs_pending *pending, int status);
+void rs_engine_lose(struct rs_network *network, struct rs_peer *peer, const char *why);
+/* UCX calls it for each message; arg: the network. */
+ucs_status_t rs_engine_receive(void *arg, const void *header, size_t header_nbytes, void *data, size_t nbytes,
+                               const ucp_am_recv_param_t *param);
 
 #endif

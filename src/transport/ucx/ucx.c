@@ -66,7 +66,7 @@ static int ucx_expose(struct rs_network *network, uint32_t region, const struct 
 enum form { BLOCKING, NBI };
 
 static int put(struct rs_network *network, int pe, struct rs_place dest, const void *source, size_t nbytes,
-               const struct rs_place *word, uint64_t value, int sig_op, enum form form)
+               const struct rs_signal *signal, enum form form)
 {
     struct rs_peer *peer;
     struct sends *sends = NULL;
@@ -77,8 +77,7 @@ static int put(struct rs_network *network, int pe, struct rs_place dest, const v
     }
     rs_engine_lock(network);
     int rc = rs_engine_peer(network, pe, &peer);
-    if (rc == 0) rc = rs_engine_put(network, peer, dest, source, nbytes, sends ? &sends->n : &nobody);
-    if (rc == 0 && word) rc = rs_engine_signal(network, peer, *word, value, sig_op);
+    if (rc == 0) rc = rs_engine_put(network, peer, dest, source, nbytes, signal, sends ? &sends->n : &nobody);
     rs_engine_unlock(network);
     if (!sends) return rc;
     int waited =
@@ -90,22 +89,23 @@ static int put(struct rs_network *network, int pe, struct rs_place dest, const v
 static int ucx_put(struct rs_network *network, int pe, struct rs_place dest, const void *source,
                    size_t nbytes)
 {
-    return put(network, pe, dest, source, nbytes, NULL, 0, 0, BLOCKING);
+    return put(network, pe, dest, source, nbytes, NULL, BLOCKING);
 }
 
 static int ucx_put_nbi(struct rs_network *network, int pe, struct rs_place dest, const void *source,
                        size_t nbytes)
 {
-    return put(network, pe, dest, source, nbytes, NULL, 0, 0, NBI);
+    return put(network, pe, dest, source, nbytes, NULL, NBI);
 }
 
 static int ucx_put_signal(struct rs_network *network, int pe, struct rs_place dest, const void *source,
                           size_t nbytes, struct rs_place word, uint64_t value, int sig_op, bool nbi)
 {
-    return put(network, pe, dest, source, nbytes, &word, value, sig_op, nbi ? NBI : BLOCKING);
+    struct rs_signal signal = {.word = word, .value = value, .sig_op = sig_op};
+    return put(network, pe, dest, source, nbytes, &signal, nbi ? NBI : BLOCKING);
 }
 
-/* The flag and what a reply writes to outlive a wait that is given up: only when the job is broken, so they are left. */
+/* What a reply writes to. */
 struct answer {
     _Atomic int flag;
     uint64_t old;
@@ -122,7 +122,13 @@ static int ucx_get(struct rs_network *network, int pe, void *dest, struct rs_pla
     if (rc == 0) rc = rs_engine_get(network, peer, dest, source, nbytes, NULL, &answer->flag);
     rs_engine_unlock(network);
     if (rc == 0) rc = await(network, &answer->flag, 0);
-    if (rc < 0) return rc;
+    if (rc < 0) {
+        rs_engine_lock(network);
+        rs_engine_forget(network, &answer->flag);
+        rs_engine_unlock(network);
+        free(answer);
+        return rc;
+    }
     int got = answer->flag;
     free(answer);
     return got < 0 ? FAIL(network, got, pe, "PE %d was lost while %zu bytes of it were got", pe, nbytes) : 0;
@@ -156,7 +162,13 @@ static int ucx_amo(struct rs_network *network, int pe, enum rs_amo_op op, struct
     rs_engine_unlock(network);
     if (!answer) return rc;
     if (rc == 0) rc = await(network, &answer->flag, 0);
-    if (rc < 0) return rc;
+    if (rc < 0) {
+        rs_engine_lock(network);
+        rs_engine_forget(network, &answer->flag);
+        rs_engine_unlock(network);
+        free(answer);
+        return rc;
+    }
     int got = answer->flag;
     *old_out = answer->old;
     free(answer);
@@ -211,9 +223,10 @@ static int ucx_begin(struct rs_network *network, int pe, bool is_put, struct rs_
     if (!inside) rs_engine_lock(network);
     int rc = rs_engine_peer(network, pe, &peer);
     if (rc == 0 && !is_put) rc = rs_engine_get(network, peer, here, there, nbytes, done, arg);
-    if (rc == 0 && is_put) rc = rs_engine_put(network, peer, there, here, nbytes, &nobody);
-    if (rc == 0 && is_put && word.region < RS_REGIONS)
-        rc = rs_engine_signal(network, peer, word, value, sig_op);
+    struct rs_signal signal = {.word = word, .value = value, .sig_op = sig_op};
+    if (rc == 0 && is_put)
+        rc = rs_engine_put(network, peer, there, here, nbytes, word.region < RS_REGIONS ? &signal : NULL,
+                           &nobody);
     if (rc == 0 && is_put) {
         *waiting = (struct rs_done){.count = peer->issued, .done = done, .arg = arg};
         *peer->waiting_end = waiting;

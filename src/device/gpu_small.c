@@ -132,7 +132,9 @@ static int to_device(struct rs_gpu *gpu, void *stream, uintptr_t dst, unsigned c
             code = push_rows(gpu, stream, dst + at, n / 2, buffer + at, n / 2, n / 2);
         } else {
             for (n = 8; (dst + at) % n || n > left;) n /= 2;
+            size_t pair = at > 0 ? at - 1 : at; /* a lone byte may go with its neighbour, again */
             code = push_word(gpu, stream, dst + at, buffer + at, n);
+            if (code && n == 1) code = push_rows(gpu, stream, dst + pair, 1, buffer + pair, 1, 1);
         }
         at += n;
     }
@@ -147,7 +149,6 @@ int rs_gpu_small_copy(struct rs_gpu *gpu, void *stream, uintptr_t dst, uintptr_t
     int capturing = 0;
     if (!drv->cuda_rectangle || !rs_gpu_served(gpu) || nbytes < 2 || nbytes > BOUNCE_NBYTES) return 1;
     if (!rs_gpu_in_any_window(gpu, dst, nbytes)) return 1;
-    if ((nbytes | dst) % 2 && !far_rows(gpu, dst)) return 1;
     if (!rs_gpu_in_any_window(gpu, src, nbytes)) {
         if (!now || !of_host(gpu, (const void *)src)) return 1;
         from = (const unsigned char *)src;

@@ -107,7 +107,7 @@ static struct chunk *chunk_add_locked(struct rs_proxy *proxy, bool captured)
         rs_fail(RS_E_NOMEM, "no memory to enqueue transfers to other hosts");
         return NULL;
     }
-    if (proxy->device->ops->words_alloc(proxy->device, 2 * CHUNK_SLOTS * sizeof(uint64_t), &words) < 0) {
+    if (proxy->device->ops->words_alloc(proxy->device, sizeof(uint64_t) * 2 * CHUNK_SLOTS, &words) < 0) {
         free(chunk);
         return NULL;
     }

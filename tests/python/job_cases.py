@@ -404,14 +404,17 @@ def case_collectives_on_streams_move_blocks() -> None:
         rs.rocshmemx_stream_synchronize(stream)
         assert peek(dest, N * block) == b"".join(pattern(block, pe * 100 + ME) for pe in range(N))
         rs.rocshmem_barrier_all()
-        for root in range(N):
-            rs.rocshmem_broadcastmem_on_stream(
-                team=rs.ROCSHMEM_TEAM_SHARED, dest=dest, source=source, nbytes=block, pe_root=root, stream=stream
-            )
-            rs.rocshmem_team_sync_on_stream(rs.ROCSHMEM_TEAM_WORLD, stream)
-            rs.rocshmemx_stream_synchronize(stream)
-            assert peek(dest, block) == pattern(block, root * 100)
-            rs.rocshmem_barrier_all()
+        for team in (rs.ROCSHMEM_TEAM_SHARED, rs.ROCSHMEM_TEAM_WORLD):
+            for root in range(rs.rocshmem_team_n_pes(team)):
+                rs.rocshmem_broadcastmem_on_stream(
+                    team=team, dest=dest, source=source, nbytes=block, pe_root=root, stream=stream
+                )
+                rs.rocshmem_team_sync_on_stream(team, stream)
+                rs.rocshmemx_stream_synchronize(stream)
+                pe = rs.rocshmem_team_translate_pe(team, root, rs.ROCSHMEM_TEAM_WORLD)
+                assert peek(dest, block) == pattern(block, pe * 100)
+                rs.rocshmem_team_sync(team)
+        rs.rocshmem_barrier_all()
         rs.rocshmem_free(dest)
         rs.rocshmem_free(source)
     none = rs.ROCSHMEM_TEAM_INVALID

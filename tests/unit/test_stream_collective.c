@@ -226,11 +226,15 @@ static void in_place(struct rs_job *job, void *arg)
 {
     (void)arg;
     unsigned char *both = pes_at(job, 0);
-    for (int root = 0; root < job->n_pes; root++) {
-        memset(both, job->my_pe == root ? 50 + root : 1, 300);
-        CHECK(broadcast(job->world, both, both, 300, root, NULL) == 0);
+    for (int root = 0; root < 2 * job->n_pes; root++) { /* a large one comes to a host in parts */
+        size_t n = root < job->n_pes ? 300 : 200001;
+        memset(both, 1, n + 1);
+        for (size_t i = 0; job->my_pe == root % job->n_pes && i < n; i++)
+            both[i] = (unsigned char)((size_t)root + i + (i >> 8));
+        CHECK(broadcast(job->world, both, both, n, root % job->n_pes, NULL) == 0);
         synchronize(job, NULL);
-        for (int i = 0; i < 300; i++) CHECK(both[i] == 50 + root);
+        for (size_t i = 0; i < n; i++) CHECK(both[i] == (unsigned char)((size_t)root + i + (i >> 8)));
+        CHECK(both[n] == 1);
     }
 }
 
@@ -240,24 +244,6 @@ static void a_broadcast_may_be_in_place(void **state)
     run(1, in_place, NULL);
     run(4, in_place, NULL);
     run_on_hosts(4, in_place, NULL);
-}
-
-static float element(uint64_t *random)
-{
-    return (float)(pes_random(random) >> 30) / 3e3f;
-}
-
-static uint64_t seed_of(size_t i, int pe)
-{
-    return 3 * (uint64_t)i + (uint64_t)pe;
-}
-
-static void in_team_order(const struct rs_job *job, size_t i, size_t n, float *sum)
-{
-    for (int pe = 0; pe < job->n_pes; pe++) {
-        uint64_t random = seed_of(i, pe);
-        for (size_t k = 0; k < n; k++) sum[k] = pe == 0 ? element(&random) : sum[k] + element(&random);
-    }
 }
 
 /* To the bit what the blocking one gives: same order of the members. */
@@ -271,14 +257,13 @@ static void reductions(struct rs_job *job, void *arg)
     void *stream = new_stream(job);
     for (size_t i = 0; i < 2 * sizeof counts / sizeof *counts; i++) {
         size_t n = counts[i / 2];
-        uint64_t random = seed_of(i, job->my_pe);
+        uint64_t random = 3 * (uint64_t)i + (uint64_t)job->my_pe;
         float *to = i % 2 ? source : dest;
-        for (size_t k = 0; k < n; k++) source[k] = element(&random);
+        for (size_t k = 0; k < n; k++) source[k] = (float)(pes_random(&random) >> 30) / 3e3f;
         struct rs_signature reduce_call =
             pes_call(job->world, RS_CALL_REDUCE, RS_KIND_REDUCE, n, RS_TYPE_float, ROCSHMEM_SUM);
         CHECK(rs_collective_reduce(job->world, &reduce_call, want, source, n, RS_TYPE_float, ROCSHMEM_SUM) ==
               0);
-        if (job->hosts.n > 1) in_team_order(job, i, n, want); /* the blocking one goes host by host */
         to[n] = i % 2 ? 5.0f : 7.0f;
         CHECK(rs_collective_barrier(job->world, &s) == 0);
         CHECK(reduce(job->world, to, source, n, RS_TYPE_float, ROCSHMEM_SUM, stream) == 0);

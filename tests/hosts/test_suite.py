@@ -51,7 +51,7 @@ def test_examples(make_hosts: MakeHosts, env: dict[str, str], tmp_path: Path, pe
     hosts = make_hosts(len(pes))
     words = [sys.executable, str(EXAMPLES / example)]
     if example == "03_heat2d.py":
-        words += ["--steps", "60", "--output", str(tmp_path / "heat.png")]
+        words += ["--steps", "60", "--png", str(tmp_path / "heat.png")]
     job = hosts.start(pes, words, env)
     assert set(job.end()) == {0} and job.lines, str(job)
 

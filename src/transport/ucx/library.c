@@ -2,8 +2,8 @@
  *
  * Opens libucp and chooses UCX's defaults. A variable that the user has set is never touched.
  *
- * UCX reads some of its variables in a constructor of its own, so ours are put into the environment for as long as it
- * is loaded, and taken out again: children of the program don't inherit them. A process that has UCX already (by MPI)
+ * UCX reads some of its variables in a constructor of its own, so ours are put into the environment for as long as a
+ * network opens, and taken out again: children of the program don't inherit them. A process that has UCX already (by MPI)
  * keeps what it has chosen.
  */
 #include "transport/ucx/library.h"
@@ -19,27 +19,22 @@
 
 struct rs_ucp rs_ucp;
 
-/* Read while UCX is loaded. */
 static const struct {
     const char *name, *value;
-} at_load[] = {
+} defaults[] = {
+    /* Read while UCX is loaded. */
     {"UCX_LOG_LEVEL", "fatal"},    /* failures come back as statuses; nothing on the program's output */
     {"UCX_HANDLE_ERRORS", "none"}, /* SIGSEGV and its like stay the program's */
     {"UCX_DEBUG_SIGNO", "0"},      /* so does SIGHUP */
-    {"UCX_WARN_UNUSED_ENV_VARS", "n"}, {"UCX_VFS_ENABLE", "n"}, /* no thread that watches a folder */
+    {"UCX_WARN_UNUSED_ENV_VARS", "n"},
+    {"UCX_VFS_ENABLE", "n"}, /* no thread that watches a folder */
+    /* Read when a worker is made: ucp_config_modify of UCX 1.13 does not reach a transport's own settings. One read of a
+     * socket takes this much, and one message of ours fits: more of it is slower, for it leaves the cache between the
+     * kernel's copy and ours. */
+    {"UCX_TCP_TX_SEG_SIZE", "64K"},
+    {"UCX_TCP_RX_SEG_SIZE", "64K"},
 };
-#define N_AT_LOAD (sizeof(at_load) / sizeof(at_load[0]))
-
-/* Read when a context is made. Without the prefix UCX_. */
-static const struct {
-    const char *name, *value;
-} at_configure[] = {
-    /* One read of a socket takes this much, and one message of ours fits: more of it is slower, for it leaves the cache
-     * between the kernel's copy and ours. */
-    {"TCP_TX_SEG_SIZE", "64K"},
-    {"TCP_RX_SEG_SIZE", "64K"},
-};
-#define N_AT_CONFIGURE (sizeof(at_configure) / sizeof(at_configure[0]))
+#define N_DEFAULTS (sizeof(defaults) / sizeof(defaults[0]))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of opening */
 static bool is_open;
@@ -51,24 +46,27 @@ static const struct {
 } symbols[] = {RS_UCP(SYMBOL_)};
 #undef SYMBOL_
 
-static void *load(void)
+static bool ours[N_DEFAULTS]; /* under lock */
+
+void rs_ucx_environment_begin(void)
 {
-    void *there = dlopen(LIBRARY, RTLD_NOW | RTLD_NOLOAD);
-    if (there) return there;
-    bool ours[N_AT_LOAD];
-    for (size_t i = 0; i < N_AT_LOAD; i++) {
-        ours[i] = !getenv(at_load[i].name);
-        if (ours[i]) setenv(at_load[i].name, at_load[i].value, 1);
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < N_DEFAULTS; i++) {
+        ours[i] = !getenv(defaults[i].name);
+        if (ours[i]) setenv(defaults[i].name, defaults[i].value, 1);
     }
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; i < N_AT_LOAD; i++)
-        if (ours[i]) unsetenv(at_load[i].name);
-    return library;
 }
 
-static int open_locked(char *reason, size_t nbytes)
+void rs_ucx_environment_end(void)
 {
-    void *library = load();
+    for (size_t i = 0; i < N_DEFAULTS; i++)
+        if (ours[i]) unsetenv(defaults[i].name);
+    pthread_mutex_unlock(&lock);
+}
+
+static int look_up(char *reason, size_t nbytes)
+{
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *error = dlerror();
         snprintf(reason, nbytes, "%s; install UCX (libucx0 on Debian)", error ? error : "no " LIBRARY);
@@ -87,18 +85,9 @@ static int open_locked(char *reason, size_t nbytes)
 
 int rs_ucx_library_open(char *reason, size_t nbytes)
 {
-    pthread_mutex_lock(&lock);
-    int rc = is_open ? 0 : open_locked(reason, nbytes);
+    int rc = is_open ? 0 : look_up(reason, nbytes);
     if (rc == 0) is_open = true;
-    pthread_mutex_unlock(&lock);
     return rc;
-}
-
-static bool is_set(const char *name)
-{
-    char variable[64];
-    snprintf(variable, sizeof(variable), "UCX_%s", name);
-    return getenv(variable) != NULL;
 }
 
 ucp_config_t *rs_ucx_configure(const char *tls, char *reason, size_t nbytes)
@@ -109,16 +98,13 @@ ucp_config_t *rs_ucx_configure(const char *tls, char *reason, size_t nbytes)
         snprintf(reason, nbytes, "UCX cannot read its configuration: %s", rs_ucp.status_string(status));
         return NULL;
     }
-    if (!*tls && !is_set("TLS")) tls = "^sm";
+    if (!*tls && !getenv("UCX_TLS")) tls = "^sm";
     if (*tls && (status = rs_ucp.config_modify(config, "TLS", tls)) != UCS_OK) {
         snprintf(reason, nbytes, "UCX does not take \"%s\" as its transports: %s", tls,
                  rs_ucp.status_string(status));
         rs_ucp.config_release(config);
         return NULL;
     }
-    for (size_t i = 0; i < N_AT_CONFIGURE; i++) /* one that this UCX does not know keeps UCX's default */
-        if (!is_set(at_configure[i].name))
-            rs_ucp.config_modify(config, at_configure[i].name, at_configure[i].value);
     return config;
 }
 

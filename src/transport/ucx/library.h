@@ -21,9 +21,12 @@ struct rs_ucp {
 /* Filled by the first rs_ucx_library_open of the process, constant afterwards. */
 extern struct rs_ucp rs_ucp;
 
-/* 0, or -1 with a reason. Once open it stays. */
+/* Between them our defaults stand in the environment, and no other thread opens a network. */
+void rs_ucx_environment_begin(void);
+void rs_ucx_environment_end(void);
+/* Between the two: 0, or -1 with a reason. Once open it stays. */
 int rs_ucx_library_open(char *reason, size_t nbytes);
-/* The configuration for a network: the user's variables, and our defaults where there are none. tls: what to use, ""
+/* Likewise: the configuration for a network, the user's variables, and our defaults where there are none. tls: what to use, ""
  * for UCX_TLS or, without it, all but shared memory. NULL with a reason. */
 ucp_config_t *rs_ucx_configure(const char *tls, char *reason, size_t nbytes);
 /* Bytes of payload in one message, so that it is one piece of the transport's too. */

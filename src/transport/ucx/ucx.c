@@ -353,8 +353,10 @@ static int ucx_open(struct rs_network **network_out, const struct rs_network_hos
     network->replies_end = &network->replies;
     pthread_mutex_init(&network->lock, NULL);
     network->peers = calloc((size_t)host->n_pes, sizeof *network->peers);
+    rs_ucx_environment_begin();
     int rc = network->peers ? open_worker(network)
                             : host->fail(RS_E_NOMEM, -1, "no memory for %d peers", host->n_pes);
+    rs_ucx_environment_end();
     if (rc == 0) rc = rs_engine_start(network);
     if (rc < 0) {
         release(network);

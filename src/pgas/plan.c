@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "pgas/collective.h"
+#include "pgas/step.h"
 
 void rs_plan_print(int fd)
 {
@@ -23,6 +24,15 @@ void rs_plan_print(int fd)
         fd,
         "             reduce: up to %d bytes in the lines; above: each member reduces and stores its share\n",
         RS_INLINE_NBYTES);
+    dprintf(fd,
+            "             over hosts: the first member of each host gathers its host's lines, and exchanges "
+            "them\n"
+            "             in log2(hosts) rounds; broadcast above %d bytes: pulled by each host once, along a "
+            "tree\n"
+            "             above %d hosts; fcollect: a host's members share the pulling; reduce: shares go "
+            "from host\n"
+            "             to host and back, in the team's order, where its hosts do not alternate\n",
+            RS_INLINE_NBYTES, RS_SPAN_FEW);
     dprintf(fd, "             on stream: flags, then pulled; %d of one team may be in flight\n",
             RS_STREAM_RING);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which algorithm a collective uses, as a table for readers: what collective.c and stream_collective.c do on
- * one host.
+ * one host, and over several.
  */
 #ifndef RS_PGAS_PLAN_H
 #define RS_PGAS_PLAN_H

@@ -45,6 +45,8 @@ def make_hosts(reason: str) -> Iterator[Callable[..., Any]]:
     made: list[Any] = []
 
     def make(n: int, netem: str = "") -> Any:
+        if netem and (missing := helpers.why_no_netem()):
+            pytest.skip(missing)
         made.append(helpers.Hosts(n, netem).__enter__())
         return made[-1]
 

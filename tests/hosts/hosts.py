@@ -56,6 +56,13 @@ def why_not() -> str:
     return ""
 
 
+def why_no_netem() -> str:
+    """Why this machine can't delay or lose packets on purpose; "" when it can."""
+    words = ["unshare", "-n", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    return f"no netem in this kernel: {done.stderr.strip()}" if done.returncode else ""
+
+
 def _remove(name: str) -> None:
     for pid in ip("netns", "pids", name, check=False).split():
         with contextlib.suppress(ProcessLookupError):
@@ -213,7 +220,7 @@ class Hosts:
     def pids(self, host: int) -> list[int]:
         """The processes of a host's PEs."""
         keeper = self.keepers[host].pid
-        return [int(pid) for pid in ip("netns", "pids", self._name(host)).split() if int(pid) != keeper]
+        return [int(pid) for pid in ip("netns", "pids", self._name(host), check=False).split() if int(pid) != keeper]
 
     def signal(self, host: int, number: int) -> None:
         """All PEs of a host: SIGSTOP freezes it, SIGCONT thaws it."""

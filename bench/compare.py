@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compare this runtime with its peers on this machine: `make bench`.
 
-    python bench/compare.py [--quick] [--only c,layer,python,startup] [--pes 2,4,8] [--runs 7]
+    python bench/compare.py [--quick] [--only c,hosts,layer,python,startup] [--pes 2,4,8] [--runs 7]
 
 C operations against Open MPI's OSHMEM (one source, shmem_bench.c, compiled with each library's oshcc, by turns), the
 shmem_ names against the rocshmem_ names below them (layer_cost.c), Python calls against
@@ -32,6 +32,7 @@ RUN_LIMIT_S = 120  # a run of all rows takes a few seconds
 BUDGET_S = 110  # no further run of one number of PEs is begun after it: `make bench` should end within six minutes
 
 LAYER_GOAL_NS = 2
+A_HOST_EACH = ["env", "UCX_TLS=tcp", "sh", "-c", 'ROCSHMEM_NODE_ID=host$RANK exec "$0" "$@"']  # a program follows
 SLOW_RATIO = 0.9  # rows of ours above this share of the peer's time are named below the table
 
 
@@ -74,20 +75,21 @@ def all_keys(ours: Side, peer: Side | None) -> list[Key]:
 
 
 def measure_sides(
-    install: Install, n_pes: int, runs: int, options: list[str], ops: str | None
+    install: Install, n_pes: int, runs: int, options: list[str], ops: str | None, *, hosts: bool = False
 ) -> tuple[Side, Side | None, int]:
     """Run both sides by turns, so that a change of the machine's mood meets both; and how many runs there were."""
     start = time.monotonic()
     ours_program, peer_program = common.build_shmem_bench(install)
-    ours = Side([*common.rocshmem_run(install, n_pes), ours_program])
-    peer = Side([*common.oshrun(n_pes), peer_program]) if peer_program else None
-    ops = ops or (rows.crowd_ops() if n_pes > rows.ALL_ROWS_UP_TO else None)
+    ours = Side([*common.rocshmem_run(install, n_pes), *(A_HOST_EACH if hosts else ()), ours_program])
+    over_tcp = ["env", "UCX_TLS=tcp", "OMPI_MCA_btl=self,tcp"] if hosts else []
+    peer = Side([*over_tcp, *common.oshrun(n_pes), peer_program]) if peer_program else None
+    ops = ops or (rows.names_of(rows.CROWD_AIMS) if n_pes > rows.ALL_ROWS_UP_TO else None)
     args = [*options, *(["--ops", ops] if ops else [])]
     for i in range(runs):
         if time.monotonic() - start > BUDGET_S:
             log(f"out of time: {i} runs instead of {runs}")
             return ours, peer, i
-        log(f"C, {n_pes} PEs, run {i + 1} of {runs}")
+        log(f"C{' over TCP' if hosts else ''}, {n_pes} PEs, run {i + 1} of {runs}")
         for side in (ours, peer) if i % 2 == 0 else (peer, ours):
             if side:
                 side.measure(args, RUN_LIMIT_S)
@@ -123,6 +125,17 @@ def compare_c(install: Install, pes: list[int], runs: int, options: list[str], o
         ]
         report.failures += [f"{table.title}, {name}: ours: {what}" for name, what in ours.broken.items()]
         report.tables.append(table)
+
+
+def compare_hosts(install: Install, runs: int, options: list[str], report: Report) -> None:
+    """Two PEs that take each other for PEs of other hosts, and OSHMEM kept to TCP."""
+    ours, peer, done = measure_sides(install, 2, runs, options, rows.names_of(rows.HOST_AIMS), hosts=True)
+    table = Table("C over TCP, 2 PEs, each a host of its own", "OSHMEM, UCX_TLS=tcp")
+    keys = [key for key in all_keys(ours, peer) if key in rows.HOST_AIMS]
+    table.rows = [make_row(key, rows.HOST_AIMS[key], ours, peer) for key in keys]
+    table.notes.append(f"Medians of {done} runs of each side, by turns, over the loopback of one machine.")
+    report.failures += [f"{table.title}, {name}: ours: {what}" for name, what in ours.broken.items()]
+    report.tables.append(table)
 
 
 def compare_layer(install: Install, quick: bool, report: Report) -> None:
@@ -175,7 +188,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="short runs; nothing is written to bench/results")
     parser.add_argument(
-        "--only", default="c,layer,python,startup", help="parts, comma-separated (default: %(default)s)"
+        "--only", default="c,hosts,layer,python,startup", help="parts, comma-separated (default: %(default)s)"
     )
     parser.add_argument("--pes", default="2,4,8", help="numbers of PEs of the C part (default: %(default)s)")
     parser.add_argument("--runs", type=int, help="runs of each side (default: 7, quick: 1)")
@@ -190,6 +203,7 @@ def main() -> int:
     pes = [int(n) for n in args.pes.split(",")]
     parts = {
         "c": lambda: compare_c(install, pes, args.runs or (1 if args.quick else 7), options, args.ops, report),
+        "hosts": lambda: compare_hosts(install, args.runs or (1 if args.quick else 5), options, report),
         "layer": lambda: compare_layer(install, args.quick, report),
         "python": lambda: report.tables.extend(python_calls.compare(install, quick=args.quick)),
         "startup": lambda: report.tables.extend(startup.compare(install, quick=args.quick)),

@@ -59,6 +59,20 @@ CROWD_AIMS: dict[Key, Aim] = {
     ("fcollect", 8): Aim(below_peer=True),
     ("sum_long", 8): Aim(below_peer=True),
 }
+# Two PEs, each a host of its own, over TCP: rows and what they should reach, against OSHMEM over UCX on TCP.
+HOST_AIMS: dict[Key, Aim] = {
+    ("put_quiet", 8): Aim(8_000, 11_700),
+    ("put_quiet", MIB): Aim(below_peer=True),
+    ("put_quiet", 4 * MIB): Aim(below_peer=True),
+    ("put_nbi_16", 8): Aim(below_peer=True),
+    ("get", 8): Aim(6_800, 6_800),
+    ("ping_pong", 8): Aim(7_000, 9_800),
+    ("long_atomic_fetch_add", 8): Aim(6_800, 6_800),
+    ("barrier_all", 0): Aim(4_700, 4_700),
+    ("alltoall", 8): Aim(below_peer=True),
+    ("fcollect", 8): Aim(below_peer=True),
+    ("sum_long", 8): Aim(below_peer=True),
+}
 FOUR_PE_BARRIER = Aim(2000, 2115)
 # More PEs than this run the rows of CROWD_AIMS only.
 ALL_ROWS_UP_TO = 4
@@ -127,8 +141,8 @@ def aims_for(n_pes: int) -> dict[Key, Aim]:
     return aims
 
 
-def crowd_ops() -> str:
-    return ",".join(f"{op}:{nbytes}" for op, nbytes in CROWD_AIMS)
+def names_of(aims: dict[Key, Aim]) -> str:
+    return ",".join(f"{op}:{nbytes}" for op, nbytes in aims)
 
 
 def judge(aim: Aim | None, key: Key, ours: Side, peer: Side | None) -> tuple[str, str]:

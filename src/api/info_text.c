@@ -22,7 +22,7 @@
 #include "pgas/windows.h"
 #include "transport/transport.h"
 
-static const struct rs_transport_ops *const transports[] = {&rs_transport_direct};
+static const struct rs_transport_ops *const transports[] = {&rs_transport_direct, &rs_transport_net};
 enum { N_TRANSPORTS = sizeof(transports) / sizeof(transports[0]) };
 
 static const char *form_of(const struct rs_config_row *row)

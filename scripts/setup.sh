@@ -70,6 +70,11 @@ if [ "$what" = test ]; then
     fi
     have mpirun || need openmpi-bin
     have mpicc || need libopenmpi-dev
+    # Other launchers. Open MPI keeps mpirun and mpicc: Debian's alternatives prefer it to MPICH.
+    have mpiexec.hydra || want mpich
+    have srun || want slurm-wlm
+    have munged || want munge
+    ls /usr/lib/*/pmix2/include/pmix.h >/dev/null 2>&1 || want libpmix-dev
 fi
 
 if [ -z "$packages$maybe" ]; then

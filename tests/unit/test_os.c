@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -226,6 +227,44 @@ static void threads_block_signals_and_have_a_name(void **state)
     assert_false(sigismember(&mine, SIGINT));
 }
 
+/* The number that a process finds after it went into a namespace of its own; 0: it may not. A process's pid namespace
+ * is that of its children. */
+static uint64_t host_id_in(int namespace)
+{
+    int ends[2], status;
+    uint64_t id = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        id = 0;
+        bool moved = namespace == 0 || unshare(namespace) == 0;
+        pid_t inner = moved && namespace == CLONE_NEWPID ? fork() : 0;
+        if (inner > 0) _exit(waitpid(inner, &status, 0) == inner ? 0 : 1);
+        if (moved) id = rs_os_host_id();
+        _exit(write(ends[1], &id, sizeof(id)) == sizeof(id) ? 0 : 1);
+    }
+    assert_int_equal(read(ends[0], &id, sizeof(id)), sizeof(id));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    close(ends[0]);
+    close(ends[1]);
+    return id;
+}
+
+/* Before this process asks: it remembers. */
+static void hosts_differ_by_the_namespaces_that_sharing_needs(void **state)
+{
+    (void)state;
+    uint64_t here = host_id_in(0);
+    assert_true(here != 0 && host_id_in(0) == here);
+    if (host_id_in(CLONE_NEWUTS) == 0) skip();     /* no rights to make namespaces */
+    assert_true(host_id_in(CLONE_NEWUTS) == here); /* a name is no border */
+    static const int borders[] = {CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWPID};
+    for (int i = 0; i < 3; i++) {
+        uint64_t there = host_id_in(borders[i]);
+        assert_true(there != 0 && there != here);
+    }
+}
+
 static void host_facts_are_stable(void **state)
 {
     (void)state;
@@ -256,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_silent_peer_is_a_timeout),
         cmocka_unit_test(processes_are_told_from_their_successors),
         cmocka_unit_test(threads_block_signals_and_have_a_name),
+        cmocka_unit_test(hosts_differ_by_the_namespaces_that_sharing_needs),
         cmocka_unit_test(host_facts_are_stable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

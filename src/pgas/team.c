@@ -44,13 +44,13 @@ static int span_make(const struct rs_job *job, const int *members, int n, struct
     if (i == n) return 0;
     struct rs_span *span = calloc(1, sizeof *span);
     int *number = malloc((size_t)job->hosts.n * sizeof *number); /* of the job's hosts among the team's */
-    if (span) {
+    if (span && number) {
         span->host_of = malloc((size_t)n * sizeof *span->host_of);
         span->first = malloc((size_t)n * sizeof *span->first);
         span->near = malloc((size_t)n * sizeof *span->near);
         span->called = calloc(RS_SPAN_CALLED, sizeof *span->called);
     }
-    if (!span || !number || !span->host_of || !span->first || !span->near || !span->called) {
+    if (!number || !span || !span->host_of || !span->first || !span->near || !span->called) {
         span_free(span);
         free(number);
         return rs_fail(RS_E_NOMEM, "no memory for a team of %d PEs", n);

@@ -69,7 +69,9 @@ static void set_op(const char *function)
 static void settle_blame(void)
 {
     struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
-    if (job && job->net) rs_network_verdict(job);
+    if (!job || !job->net) return;
+    rs_network_verdict(job);
+    rs_news_flush(job);
 }
 
 void rs_raise(const char *function)

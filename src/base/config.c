@@ -281,6 +281,7 @@ static int check_texts(const struct rs_config *config)
 {
     static const char *const devices[] = {"auto", "host", "cuda", "hip"}, *const sharing[] = {"auto", "ipc"},
                              *const backends[] = {"", "ipc", "ro", "gda"},
+                             *const transports[] = {"auto", "direct", "ucx"},
                              *const families[] = {"", "AF_INET", "AF_INET6"};
     if (!is_one_of(config->heap_sharing, sharing, 2))
         return rs_fail(RS_E_CONFIG, "ROCSHMEM_HEAP_SHARING is \"%.200s\"; use auto or ipc",
@@ -291,6 +292,9 @@ static int check_texts(const struct rs_config *config)
     if (!is_one_of(config->backend, backends, 4))
         return rs_fail(RS_E_CONFIG, "ROCSHMEM_BACKEND is \"%.200s\"; use ipc, ro or gda, or unset it",
                        config->backend);
+    if (!is_one_of(config->transport, transports, 3))
+        return rs_fail(RS_E_CONFIG, "ROCSHMEM_TRANSPORT is \"%.200s\"; use auto, direct or ucx",
+                       config->transport);
     if (!is_one_of(config->socket_family, families, 3))
         return rs_fail(RS_E_CONFIG,
                        "ROCSHMEM_BOOTSTRAP_SOCKET_FAMILY is \"%.200s\"; use AF_INET or AF_INET6, or unset it",

@@ -136,12 +136,12 @@ static int agree(struct rs_job *job, const struct hello *hellos)
             return rs_fail_pe(RS_E_BOOTSTRAP, pe,
                               "PE %d runs another version of librocshmem (layout %u, here %u); use one", pe,
                               h->layout_version, LAYOUT_VERSION);
-        if (h->host != zero->host && strcasecmp(job->config.transport, "direct") == 0)
+        bool direct = strcasecmp(job->config.transport, "direct") == 0;
+        if (h->host != zero->host && (direct || strcasecmp(job->config.backend, "ipc") == 0))
             return rs_fail_pe(
                 RS_E_CONFIG, pe,
-                "ROCSHMEM_TRANSPORT is direct, but PE %d is on another host than PE 0 (or in another "
-                "container); use auto",
-                pe);
+                "%s, but PE %d is on another host than PE 0 (or in another container); unset it",
+                direct ? "ROCSHMEM_TRANSPORT is direct" : "ROCSHMEM_BACKEND is ipc", pe);
         if (h->heap_nbytes != zero->heap_nbytes)
             return rs_fail_pe(RS_E_CONFIG, pe,
                               "ROCSHMEM_HEAP_SIZE differs: PE 0 has %" PRIu64 " bytes, PE %d has %" PRIu64

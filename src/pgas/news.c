@@ -22,6 +22,8 @@
 #include "pgas/signals.h"
 
 /* What travels when the job is broken: struct rs_abort's fields. */
+#define FLUSH_NS 500000000u /* for the vigil to look, and to send */
+
 struct broken {
     int32_t status, pe;
     char op[64], text[896];
@@ -32,8 +34,11 @@ struct rs_news_desk {
     struct rs_vigil *vigil;
     unsigned char address[RS_VIGIL_ADDRESS_NBYTES]; /* PE 0's */
     bool has_address;
-    bool told_broken, told_exit; /* or heard: not to be told again */
-    uint32_t dumps;              /* wishes that were handed on */
+    /* Or heard: not to be told again. W: the vigil's thread. R: it, and rs_news_flush, which sends after it: release,
+     * acquire. */
+    atomic_bool told_broken;
+    bool told_exit;
+    uint32_t dumps; /* wishes that were handed on */
 };
 
 /* ---- what this host tells ---- */
@@ -45,8 +50,8 @@ static void tell_broken(struct rs_job *job, struct rs_news_desk *desk)
     struct broken broken = {.status = record->status, .pe = record->pe};
     memcpy(broken.op, record->op, sizeof broken.op);
     memcpy(broken.text, record->text, sizeof broken.text);
-    desk->told_broken = true;
     rs_vigil_tell(desk->vigil, RS_NEWS_BROKEN, &broken, sizeof broken);
+    atomic_store_explicit(&desk->told_broken, true, memory_order_release);
 }
 
 static void tell_exit(struct rs_job *job, struct rs_news_desk *desk)
@@ -198,6 +203,18 @@ int rs_news_start(struct rs_job *job, const struct rs_bootstrap *bootstrap, uint
     RS_TRY(rs_vigil_start(desk->vigil, &options));
     atomic_store_explicit(&job->board.exit->watched, 1, memory_order_release);
     return 0;
+}
+
+void rs_news_flush(struct rs_job *job)
+{
+    struct rs_news_desk *desk = job->news;
+    uint64_t deadline_ns = rs_os_now_ns() + FLUSH_NS;
+    if (!desk || !rs_board_is_broken(&job->board)) return;
+    while (!atomic_load_explicit(&desk->told_broken, memory_order_acquire)) {
+        if (rs_os_now_ns() > deadline_ns) return;
+        rs_wait_sleep_ns(100000);
+    }
+    (void)rs_vigil_flush(desk->vigil, deadline_ns);
 }
 
 void rs_news_close(struct rs_job *job)

@@ -20,6 +20,9 @@ void rs_news_address(struct rs_job *job, const unsigned char address[RS_VIGIL_AD
 /* When the board is there. Also where init has failed meanwhile, with rc < 0, which it gives back: the first host waits
  * for all others. nonce: the job's. */
 int rs_news_start(struct rs_job *job, const struct rs_bootstrap *bootstrap, uint64_t nonce, int rc);
+/* The job is broken, and this PE may end as soon as its program hears of it: first let the other hosts hear why, for half
+ * a second at most. */
+void rs_news_flush(struct rs_job *job);
 /* This PE leaves: that its host is silent from here on is no loss. */
 void rs_news_close(struct rs_job *job);
 

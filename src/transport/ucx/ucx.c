@@ -321,7 +321,8 @@ static int open_worker(struct rs_network *network)
                                   .events = UCP_WAKEUP_RX | UCP_WAKEUP_TX};
     if (status == UCS_OK) status = rs_ucp.worker_create(network->context, &worker, &network->worker);
     if (status == UCS_OK) return 0;
-    return FAIL(network, RS_E_SYSTEM, -1, "UCX can't start: %s; is there a device that UCX_TLS allows",
+    return FAIL(network, RS_E_SYSTEM, -1, "UCX can't start with %s%s: %s; is there a device that it may use",
+                network->host->tls[0] ? "ROCSHMEM_UCX_TLS=" : "its transports", network->host->tls,
                 rs_ucp.status_string(status));
 }
 

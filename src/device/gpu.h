@@ -136,6 +136,7 @@ int rs_gpu_keep(struct rs_gpu *gpu, void *memory);
 int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, unsigned blocks, unsigned threads,
                   void *stream, void **arguments);
 bool rs_gpu_has_kernels(const struct rs_gpu *gpu);
+bool rs_gpu_kernels_loaded(struct rs_gpu *gpu);
 int rs_gpu_no_kernels(const struct rs_gpu *gpu); /* the error */
 void rs_gpu_kernels_unload(struct rs_gpu *gpu);
 

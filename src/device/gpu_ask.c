@@ -289,6 +289,8 @@ int rs_service_push(struct rs_gpu *gpu, void *stream, struct rs_ask *asks, unsig
     }
     int code = gpu->drv->stream_capturing(stream, &capturing);
     if (code) return rs_gpu_fail_stream(gpu, code, "look at a stream", stream);
+    /* In a graph each PE works by itself, by turns, unless there is no other way. */
+    if (capturing && !needed) return 1;
     RS_TRY(rs_gpu_service_look(gpu));
     asks->more = (uint16_t)(n - 1);
     rs_wait_begin(&wait, gpu->watch);

@@ -77,6 +77,14 @@ static int load_locked(struct rs_gpu *gpu)
     return rs_gpu_fail(gpu->drv, code, "load the device code");
 }
 
+bool rs_gpu_kernels_loaded(struct rs_gpu *gpu)
+{
+    pthread_mutex_lock(&gpu->lock);
+    bool loaded = gpu->functions[RS_GPU_KERNELS - 1] != NULL;
+    pthread_mutex_unlock(&gpu->lock);
+    return loaded;
+}
+
 int rs_gpu_launch(struct rs_gpu *gpu, enum rs_gpu_kernel kernel, unsigned blocks, unsigned threads,
                   void *stream, void **arguments)
 {

@@ -63,6 +63,16 @@ static int reduce_by_kernel(struct rs_gpu *gpu, void *stream, const struct rs_gp
     return rc <= 0 ? rc : rs_gpu_reduce_launch(gpu, stream, r);
 }
 
+/* The first kernel's code is loaded, for which drivers may wait until streams are idle: not for one that waits for a word,
+ * which may be written only when this call has returned. */
+static bool can_load(struct rs_gpu *gpu, void *stream)
+{
+    int capturing = 0;
+    if (rs_gpu_kernels_loaded(gpu)) return true;
+    if (gpu->drv->stream_capturing(stream, &capturing) != 0) return false;
+    return capturing || gpu->drv->stream_query(stream) == 0;
+}
+
 /* ---- by the CPU ---- */
 
 struct combine {
@@ -133,8 +143,8 @@ int rs_gpu_reduce(struct rs_device *dev, void *stream, const struct rs_reduction
     struct rs_gpu_entry entry;
     RS_TRY(rs_gpu_enter_stream(gpu, &entry, stream));
     struct rs_gpu_reduce by_kernel;
-    int rc = as_kernel(gpu, reduction, &by_kernel) ? reduce_by_kernel(gpu, stream, &by_kernel)
-                                                   : reduce(gpu, stream, reduction);
+    bool kernel = as_kernel(gpu, reduction, &by_kernel) && can_load(gpu, stream);
+    int rc = kernel ? reduce_by_kernel(gpu, stream, &by_kernel) : reduce(gpu, stream, reduction);
     rs_gpu_leave(gpu, &entry);
     return rc;
 }

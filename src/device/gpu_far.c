@@ -14,8 +14,11 @@ static int by_its_pe(struct rs_gpu *gpu, void *stream, int local, uintptr_t at, 
     const struct rs_gpu_service *s = gpu->service;
     struct rs_ask what = {.op = RS_ASK_COPY, .nbytes = nbytes, .to = (int16_t)local};
     uint64_t offset = at - s->base[local], room = (uint64_t)chunk * RS_ASK_CHUNK_NBYTES;
-    what.dst_local = to_window ? (int16_t)local : -1;
-    what.src_local = to_window ? -1 : (int16_t)local;
+    what.dst_local = what.src_local = -1;
+    if (to_window)
+        what.dst_local = (int16_t)local;
+    else
+        what.src_local = (int16_t)local;
     what.dst = to_window ? offset : room;
     what.src = to_window ? room : offset;
     return rs_service_push(gpu, stream, &what, 1, true);

@@ -93,7 +93,7 @@ static int await_letter(struct rs_step *step, const struct rs_letter_key *key, s
             if (RS_LIKELY(letter->head.history == step->team->history)) return 0;
             int rc = letters_differ(step, letter);
             free(letter);
-            return rc;
+            return rc < 0 ? rc : RS_E_MISMATCH;
         }
         do {
             RS_TRY(rs_wait_pause(&wait));

@@ -303,8 +303,8 @@ int rs_engine_amo(struct rs_network *network, struct rs_peer *peer, enum rs_amo_
 
 static void send_reply(struct rs_network *network, struct rs_reply *reply)
 {
-    struct rs_peer *peer;
-    if (rs_engine_peer(network, reply->pe, &peer) < 0) return; /* lost: everyone hears of it */
+    struct rs_peer *peer = NULL;
+    if (rs_engine_peer(network, reply->pe, &peer) < 0 || !peer) return; /* lost: everyone hears of it */
     struct rs_wire *wire = &reply->wire;
     static _Atomic int ignored; /* bytes of the window are sent from where they are */
     if (wire->op == RS_WIRE_MESSAGE) {

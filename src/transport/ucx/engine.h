@@ -122,7 +122,7 @@ bool rs_engine_is_inside(
 unsigned rs_engine_poll(struct rs_network *network);
 /* Sleep until something comes, ns at most. */
 void rs_engine_doze(struct rs_network *network, uint64_t ns);
-void *rs_engine_run(void *network);
+void *rs_engine_run(void *arg); /* the network */
 
 int rs_engine_start(struct rs_network *network);
 void rs_engine_stop(struct rs_network *network, bool orderly);

@@ -29,8 +29,8 @@ def build(folder: Path) -> Path:
     library = package() / "lib"
     program = folder / "scale_point"
     subprocess.run(
-        ["cc", "-O2", f"-I{package() / 'include'}", ROOT / "bench/scale_point.c", "-o", program]
-        + [library / "librocshmem.so.0", f"-Wl,-rpath,{library}"],
+        ["cc", "-O2", f"-I{package() / 'include'}", str(ROOT / "bench/scale_point.c"), "-o", str(program)]
+        + [str(library / "librocshmem.so.0"), f"-Wl,-rpath,{library}"],
         check=True,
     )
     return program

@@ -10,12 +10,10 @@
  * Who moves it: IDLE->INLINE and INLINE->IDLE by CAS of the inline runner; every other change under the
  * stream's lock. A runner whose INLINE->IDLE fails finds INLINE_PENDING and makes it QUEUED under the lock,
  * or IDLE when its failure has emptied the queue.
- * The CASes are acquire/release, so what one piece of work wrote is seen by the next, whichever threads run
- * them.
+ * The CASes are acquire/release, so one piece of work sees what the one before wrote, whoever runs them.
  *
  * `stepping` (also under the lock) admits one executor of queued work at a time; the pieces are executed
- * outside the lock. Called by any thread. The worker is started by the first queued work and ends with the
- * streams.
+ * outside the lock. Called by any thread. The first queued work starts the worker, which ends with the streams.
  *
  * A piece that fails takes along what is queued behind it at that moment, whoever executed it: an inline
  * runner and an executor of the queue call the same drop_behind. Its right to execute is held until all of it
@@ -54,6 +52,7 @@ struct stream {
 
 struct rs_streams {
     const struct rs_watch *watch;
+    struct rs_watch worker_watch; /* without the network, which is closed before the streams are */
     size_t inline_nbytes;
     pthread_mutex_t lock; /* list, users, next_id, worker; taken before no stream's lock is held */
     pthread_cond_t wake;
@@ -253,12 +252,12 @@ static void *worker_run(void *arg)
 {
     struct rs_streams *streams = arg;
     struct rs_wait wait;
-    rs_wait_begin(&wait, streams->watch);
+    rs_wait_begin(&wait, &streams->worker_watch);
     pthread_mutex_lock(&streams->lock);
     while (!streams->stop) {
         if (atomic_load_explicit(&streams->n_queued, memory_order_relaxed) == 0) {
             pthread_cond_wait(&streams->wake, &streams->lock);
-            rs_wait_begin(&wait, streams->watch);
+            rs_wait_begin(&wait, &streams->worker_watch);
             continue;
         }
         bool moved = false;
@@ -272,7 +271,7 @@ static void *worker_run(void *arg)
         pthread_mutex_unlock(&streams->lock);
         int rc = 0;
         if (moved)
-            rs_wait_begin(&wait, streams->watch);
+            rs_wait_begin(&wait, &streams->worker_watch);
         else
             rc = rs_wait_pause(&wait);
         pthread_mutex_lock(&streams->lock);
@@ -304,6 +303,8 @@ int rs_streams_create(struct rs_streams **streams_out, const struct rs_watch *wa
     struct rs_streams *streams = calloc(1, sizeof *streams);
     if (!streams) return rs_fail(RS_E_NOMEM, "no memory for the host streams");
     streams->watch = watch;
+    if (watch)
+        streams->worker_watch = (struct rs_watch){watch->spin_count, watch->tick, NULL, NULL, watch->arg};
     streams->inline_nbytes = inline_nbytes;
     streams->next_id = 16; /* 0 is the default stream; 1 and 2 are what GPU programs call it */
     pthread_mutex_init(&streams->lock, NULL);

@@ -343,7 +343,6 @@ static void settle(struct rs_network *network)
         struct rs_wire ack = {.op = RS_WIRE_ACK, .value = peer->applied};
         if (!peer->lost && !peer->leaving && rs_engine_peer(network, peer->pe, &same) == 0)
             (void)rs_engine_send(network, peer, &ack, NULL, NULL, 0, NULL);
-        peer->told = peer->applied;
     }
 }
 

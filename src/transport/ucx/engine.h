@@ -51,7 +51,7 @@ struct rs_peer {
     ucp_ep_h ep;            /* NULL: not made yet, or closed */
     uint32_t sent, come;    /* messages, modulo 2^32 */
     uint64_t issued, acked; /* my tracked ones */
-    uint64_t applied, told; /* its tracked ones: done; acknowledged */
+    uint64_t applied;       /* its tracked ones that are done */
     bool leaving;           /* it has said goodbye */
     bool lost;              /* no use to send */
     bool owed;              /* in the list of those to be acknowledged */
@@ -147,6 +147,10 @@ int rs_engine_get(struct rs_network *network, struct rs_peer *peer, void *dest, 
 void rs_engine_forget(struct rs_network *network, const void *arg);
 int rs_engine_amo(struct rs_network *network, struct rs_peer *peer, enum rs_amo_op op, struct rs_place word,
                   size_t width, uint64_t value, uint64_t cond, uint64_t *old_out, _Atomic int *flag);
+
+/* Queue a message that is sent when progress returns; with room for nbytes of a body. NULL: no memory. */
+struct rs_reply *rs_engine_reply(struct rs_network *network, int pe, const struct rs_wire *wire,
+                                 size_t nbytes);
 
 /* ---- between engine.c and receive.c ---- */
 /* The peer, without an endpoint; NULL: no such PE, or no memory. */

@@ -29,13 +29,14 @@ static void owe(struct rs_network *network, struct rs_peer *peer)
     network->owed = peer;
 }
 
-static struct rs_reply *reply_create(struct rs_network *network, int pe, const struct rs_wire *wire,
-                                     size_t room)
+struct rs_reply *rs_engine_reply(struct rs_network *network, int pe, const struct rs_wire *wire,
+                                 size_t nbytes)
 {
-    struct rs_reply *reply = calloc(1, sizeof *reply + room);
+    struct rs_reply *reply = calloc(1, sizeof *reply + nbytes);
     if (!reply) return NULL;
     reply->pe = pe;
     reply->wire = *wire;
+    reply->nbytes = nbytes;
     *network->replies_end = reply;
     network->replies_end = &reply->next;
     return reply;
@@ -112,7 +113,7 @@ static const char *apply_amo(struct rs_network *network, struct rs_peer *peer, c
         return NULL;
     }
     struct rs_wire value = {.op = RS_WIRE_VALUE, .token = wire->token, .value = old};
-    return reply_create(network, peer->pe, &value, 0) ? NULL : "there is no memory to answer it";
+    return rs_engine_reply(network, peer->pe, &value, 0) ? NULL : "there is no memory to answer it";
 }
 
 static const char *queue_data(struct rs_network *network, struct rs_peer *peer, const struct rs_wire *wire)
@@ -120,7 +121,7 @@ static const char *queue_data(struct rs_network *network, struct rs_peer *peer, 
     const void *from = place_here(network, wire, wire->nbytes);
     if (!from) return "it wants bytes outside of this PE's symmetric memory";
     struct rs_wire data = {.op = RS_WIRE_DATA, .region = wire->region, .token = wire->token};
-    struct rs_reply *reply = reply_create(network, peer->pe, &data, 0);
+    struct rs_reply *reply = rs_engine_reply(network, peer->pe, &data, 0);
     if (!reply) return "there is no memory to answer it";
     reply->from = (uintptr_t)from;
     reply->nbytes = wire->nbytes;

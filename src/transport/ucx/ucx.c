@@ -18,33 +18,13 @@ __attribute__((visibility("default"))) const struct rs_network_ops *rs_network_p
 
 /* ---- waiting ---- */
 
-/* Until *flag is no more `while_it_is`; 0 or how the wait ended. */
-static int await(struct rs_network *network, _Atomic int *flag, int while_it_is)
-{
-    const struct rs_network_host *host = network->host;
-    struct rs_wait wait;
-    if (atomic_load_explicit(flag, memory_order_acquire) != while_it_is) return 0;
-    rs_engine_poll(network);
-    host->wait_begin(host, &wait);
-    while (atomic_load_explicit(flag, memory_order_acquire) == while_it_is) {
-        int rc = host->wait_pause(&wait);
-        if (rc < 0) return rc;
-    }
-    return 0;
-}
-
-/* Until UCX has done with the caller's bytes. They may go on being sent when the wait is given up (the job is broken then):
- * the counter must outlive that, so it is not on the stack. */
-struct sends {
-    _Atomic int n;
-};
-
-static int await_sends(struct rs_network *network, _Atomic int *n)
+/* Until *flag is (or is no more) 0; 0 or how the wait ended. */
+static int await(struct rs_network *network, const _Atomic int *flag, bool zero)
 {
     const struct rs_network_host *host = network->host;
     struct rs_wait wait;
     host->wait_begin(host, &wait);
-    while (atomic_load_explicit(n, memory_order_acquire) > 0) {
+    while ((atomic_load_explicit(flag, memory_order_acquire) == 0) != zero) {
         int rc = host->wait_pause(&wait);
         if (rc < 0) return rc;
     }
@@ -65,24 +45,25 @@ static int ucx_expose(struct rs_network *network, uint32_t region, const struct 
 
 enum form { BLOCKING, NBI };
 
+/* A blocking one waits until UCX has done with the caller's bytes. They may go on being sent when that wait is given up (the
+ * job is broken then): the counter must outlive it, so it is not on the stack. */
 static int put(struct rs_network *network, int pe, struct rs_place dest, const void *source, size_t nbytes,
                const struct rs_signal *signal, enum form form)
 {
     struct rs_peer *peer;
-    struct sends *sends = NULL;
+    _Atomic int *n_sends = NULL;
     static _Atomic int nobody; /* quiet waits for the acknowledgement, which comes after */
     if (form == BLOCKING && nbytes > 0) {
-        sends = calloc(1, sizeof *sends);
-        if (!sends) return FAIL(network, RS_E_NOMEM, pe, "no memory to put %zu bytes", nbytes);
+        n_sends = calloc(1, sizeof *n_sends);
+        if (!n_sends) return FAIL(network, RS_E_NOMEM, pe, "no memory to put %zu bytes", nbytes);
     }
     rs_engine_lock(network);
     int rc = rs_engine_peer(network, pe, &peer);
-    if (rc == 0) rc = rs_engine_put(network, peer, dest, source, nbytes, signal, sends ? &sends->n : &nobody);
+    if (rc == 0) rc = rs_engine_put(network, peer, dest, source, nbytes, signal, n_sends ? n_sends : &nobody);
     rs_engine_unlock(network);
-    if (!sends) return rc;
-    int waited =
-        atomic_load_explicit(&sends->n, memory_order_acquire) > 0 ? await_sends(network, &sends->n) : 0;
-    if (waited == 0) free(sends); /* else UCX may still count in it */
+    if (!n_sends) return rc;
+    int waited = await(network, n_sends, true);
+    if (waited == 0) free(n_sends); /* else UCX may still count in it */
     return rc < 0 ? rc : waited;
 }
 
@@ -105,33 +86,34 @@ static int ucx_put_signal(struct rs_network *network, int pe, struct rs_place de
     return put(network, pe, dest, source, nbytes, &signal, nbi ? NBI : BLOCKING);
 }
 
-/* What a reply writes to. */
-struct answer {
-    _Atomic int flag;
-    uint64_t old;
-};
+/* Wait for the reply to a request that was sent (rc 0) with this flag; afterwards nothing that comes writes to it, or to
+ * where the reply goes, so both may be on the stack. */
+static int await_reply(struct rs_network *network, int pe, int rc, _Atomic int *flag, const char *what)
+{
+    if (rc == 0) {
+        rs_engine_poll(network);
+        rc = await(network, flag, false);
+    }
+    if (rc < 0) {
+        rs_engine_lock(network);
+        rs_engine_forget(network, flag);
+        rs_engine_unlock(network);
+        return rc;
+    }
+    int got = atomic_load_explicit(flag, memory_order_acquire);
+    return got < 0 ? FAIL(network, got, pe, "PE %d was lost during %s", pe, what) : 0;
+}
 
 static int ucx_get(struct rs_network *network, int pe, void *dest, struct rs_place source, size_t nbytes)
 {
     struct rs_peer *peer;
+    _Atomic int flag = 0;
     if (nbytes == 0) return 0;
-    struct answer *answer = calloc(1, sizeof *answer);
-    if (!answer) return FAIL(network, RS_E_NOMEM, pe, "no memory to get %zu bytes", nbytes);
     rs_engine_lock(network);
     int rc = rs_engine_peer(network, pe, &peer);
-    if (rc == 0) rc = rs_engine_get(network, peer, dest, source, nbytes, NULL, &answer->flag);
+    if (rc == 0) rc = rs_engine_get(network, peer, dest, source, nbytes, NULL, &flag);
     rs_engine_unlock(network);
-    if (rc == 0) rc = await(network, &answer->flag, 0);
-    if (rc < 0) {
-        rs_engine_lock(network);
-        rs_engine_forget(network, &answer->flag);
-        rs_engine_unlock(network);
-        free(answer);
-        return rc;
-    }
-    int got = answer->flag;
-    free(answer);
-    return got < 0 ? FAIL(network, got, pe, "PE %d was lost while %zu bytes of it were got", pe, nbytes) : 0;
+    return await_reply(network, pe, rc, &flag, "a get from it");
 }
 
 static int ucx_get_nbi(struct rs_network *network, int pe, void *dest, struct rs_place source, size_t nbytes)
@@ -149,35 +131,18 @@ static int ucx_amo(struct rs_network *network, int pe, enum rs_amo_op op, struct
                    uint64_t value, uint64_t cond, uint64_t *old_out)
 {
     struct rs_peer *peer;
-    struct answer *answer = NULL;
-    if (old_out) {
-        answer = calloc(1, sizeof *answer);
-        if (!answer) return FAIL(network, RS_E_NOMEM, pe, "no memory for an atomic operation");
-    }
+    _Atomic int flag = 0;
     rs_engine_lock(network);
     int rc = rs_engine_peer(network, pe, &peer);
     if (rc == 0)
-        rc = rs_engine_amo(network, peer, op, word, width, value, cond, answer ? &answer->old : NULL,
-                           answer ? &answer->flag : NULL);
+        rc = rs_engine_amo(network, peer, op, word, width, value, cond, old_out, old_out ? &flag : NULL);
     rs_engine_unlock(network);
-    if (!answer) return rc;
-    if (rc == 0) rc = await(network, &answer->flag, 0);
-    if (rc < 0) {
-        rs_engine_lock(network);
-        rs_engine_forget(network, &answer->flag);
-        rs_engine_unlock(network);
-        free(answer);
-        return rc;
-    }
-    int got = answer->flag;
-    *old_out = answer->old;
-    free(answer);
-    return got < 0 ? FAIL(network, got, pe, "PE %d was lost during an atomic operation on it", pe) : 0;
+    return old_out ? await_reply(network, pe, rc, &flag, "an atomic operation on it") : rc;
 }
 
 /* ---- completion ---- */
 
-/* Has everything that was issued before `until` (per peer, noted in quiet_at) been acknowledged? Under the lock. */
+/* Has everything that was issued been acknowledged, and have the gets come? Under the lock. lost: a peer that never will. */
 static bool is_quiet(const struct rs_network *network, int *lost_out)
 {
     *lost_out = -1;
@@ -240,18 +205,14 @@ static int ucx_begin(struct rs_network *network, int pe, bool is_put, struct rs_
 
 /* ---- messages ---- */
 
-static int queue_message(struct rs_network *network, int pe, struct rs_wire *wire, const void *head,
+/* Inside a callback nothing is sent: it goes when progress returns. */
+static int queue_message(struct rs_network *network, int pe, const struct rs_wire *wire, const void *head,
                          const void *body, size_t nbytes)
 {
-    struct rs_reply *reply = calloc(1, sizeof *reply + nbytes);
+    struct rs_reply *reply = rs_engine_reply(network, pe, wire, nbytes);
     if (!reply) return FAIL(network, RS_E_NOMEM, pe, "no memory for a message of %zu bytes", nbytes);
-    reply->wire = *wire;
-    reply->pe = pe;
-    reply->nbytes = nbytes;
     memcpy(reply->head, head, wire->head_nbytes);
     if (nbytes) memcpy(reply->body, body, nbytes);
-    *network->replies_end = reply;
-    network->replies_end = &reply->next;
     return 0;
 }
 
@@ -363,14 +324,11 @@ static int ucx_open(struct rs_network **network_out, const struct rs_network_hos
         release(network);
         return rc;
     }
-    pthread_attr_t attr;
     sigset_t all, old;
-    pthread_attr_init(&attr);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = pthread_create(&network->thread, &attr, rs_engine_run, network);
+    int error = pthread_create(&network->thread, NULL, rs_engine_run, network);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attr);
     if (error) {
         rs_engine_stop(network, false);
         release(network);

@@ -80,6 +80,11 @@ struct rs_done { /* of begin: done(arg) when the peer has acknowledged count */
     void *arg;
 };
 
+struct rs_sends { /* of a blocking put: how many of its sends UCX has not done with */
+    _Atomic int n;
+    struct rs_sends *next;
+};
+
 struct rs_reply { /* queued by a callback */
     struct rs_reply *next;
     struct rs_wire wire;
@@ -105,6 +110,7 @@ struct rs_network {
     uint64_t n_gets;                                /* nbi gets under way */
     struct rs_reply *replies, **replies_end;
     struct rs_peer *owed;
+    struct rs_sends *given_up; /* owned: whose puts do not wait any more */
     int efd, wake_fd;
     pthread_t thread;
     bool threaded, closing;

@@ -46,24 +46,31 @@ static int ucx_expose(struct rs_network *network, uint32_t region, const struct 
 enum form { BLOCKING, NBI };
 
 /* A blocking one waits until UCX has done with the caller's bytes. They may go on being sent when that wait is given up (the
- * job is broken then): the counter must outlive it, so it is not on the stack. */
+ * job is broken then): the counter is kept until the network is closed. */
 static int put(struct rs_network *network, int pe, struct rs_place dest, const void *source, size_t nbytes,
                const struct rs_signal *signal, enum form form)
 {
     struct rs_peer *peer;
-    _Atomic int *n_sends = NULL;
+    struct rs_sends *sends = NULL;
     static _Atomic int nobody; /* quiet waits for the acknowledgement, which comes after */
     if (form == BLOCKING && nbytes > 0) {
-        n_sends = calloc(1, sizeof *n_sends);
-        if (!n_sends) return FAIL(network, RS_E_NOMEM, pe, "no memory to put %zu bytes", nbytes);
+        sends = calloc(1, sizeof *sends);
+        if (!sends) return FAIL(network, RS_E_NOMEM, pe, "no memory to put %zu bytes", nbytes);
     }
     rs_engine_lock(network);
     int rc = rs_engine_peer(network, pe, &peer);
-    if (rc == 0) rc = rs_engine_put(network, peer, dest, source, nbytes, signal, n_sends ? n_sends : &nobody);
+    if (rc == 0) rc = rs_engine_put(network, peer, dest, source, nbytes, signal, sends ? &sends->n : &nobody);
     rs_engine_unlock(network);
-    if (!n_sends) return rc;
-    int waited = await(network, n_sends, true);
-    if (waited == 0) free(n_sends); /* else UCX may still count in it */
+    if (!sends) return rc;
+    int waited = await(network, &sends->n, true);
+    if (waited < 0) {
+        rs_engine_lock(network);
+        sends->next = network->given_up;
+        network->given_up = sends;
+        rs_engine_unlock(network);
+    } else {
+        free(sends);
+    }
     return rc < 0 ? rc : waited;
 }
 
@@ -299,6 +306,10 @@ static void release(struct rs_network *network)
         }
         free(peer->parts);
         free(peer);
+    }
+    for (struct rs_sends *sends = network->given_up, *next; sends; sends = next) {
+        next = sends->next;
+        free(sends);
     }
     free(network->peers);
     free(network->pending);

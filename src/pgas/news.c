@@ -4,7 +4,7 @@
  * and tells the other hosts what is new there: the first record of what broke the job, an exit, a wish for a dump. What
  * other hosts tell, it writes on this board, where every wait of every PE of this host finds it on its slow ticks.
  *
- * All state of a desk belongs to the vigil's thread once that runs.
+ * The state of a desk belongs to the vigil's thread once that runs, but for told_broken, which others read.
  */
 #include "pgas/news.h"
 
@@ -21,9 +21,9 @@
 #include "pgas/job.h"
 #include "pgas/signals.h"
 
-/* What travels when the job is broken: struct rs_abort's fields. */
 #define FLUSH_NS 500000000u /* for the vigil to look, and to send */
 
+/* What travels when the job is broken: struct rs_abort's fields. */
 struct broken {
     int32_t status, pe;
     char op[64], text[896];

@@ -103,12 +103,13 @@ static void publish(struct rs_job *job, const struct rs_question *question)
     pthread_mutex_unlock(&job->asked->lock);
 }
 
-void rs_question_end(struct rs_job *job)
+void rs_question_end(const struct rs_question *question)
 {
-    if (!job->asked) return;
-    pthread_mutex_lock(&job->asked->lock);
-    job->asked->waits = false;
-    pthread_mutex_unlock(&job->asked->lock);
+    struct rs_asked *asked = question->step->team->job->asked;
+    if (!question->due_ns) return;
+    pthread_mutex_lock(&asked->lock);
+    asked->waits = false;
+    pthread_mutex_unlock(&asked->lock);
 }
 
 static int judge(const struct rs_question *question, const struct answer *answer)
@@ -140,6 +141,7 @@ int rs_question_ask(struct rs_question *question)
     struct rs_letter *letter;
     int rc = 0;
     key.kind = RS_LETTER_ANSWER;
+    question->due_ns = rs_os_now_ns() + PATIENCE_NS; /* of the next time */
     publish(job, question);
     while (rc == 0 && (letter = rs_mail_take(&job->mail, &key))) {
         struct answer answer;
@@ -149,7 +151,6 @@ int rs_question_ask(struct rs_question *question)
         }
         free(letter);
     }
-    question->due_ns = rs_os_now_ns() + PATIENCE_NS;
     struct rs_letter_head head = {.key = key};
     head.key.kind = RS_LETTER_ASK;
     if (rc == 0) rc = job->net->ops->send(job->net->network, question->key.from, &head, sizeof head, NULL, 0);

@@ -15,7 +15,7 @@ struct rs_question { /* of one wait, on the stack of the thread in it */
     struct rs_step *step;
     struct rs_letter_key key; /* of the letter awaited */
     struct rs_wait *wait;
-    uint64_t due_ns; /* 0: not yet worked out */
+    uint64_t due_ns; /* 0: nothing was asked, and this wait is not published */
 };
 
 int rs_questions_create(struct rs_asked **asked_out);
@@ -30,7 +30,7 @@ static inline bool rs_question_is_due(const struct rs_question *question)
 /* 0, or MISMATCH on record for everyone. */
 int rs_question_ask(struct rs_question *question);
 /* The wait is over. */
-void rs_question_end(struct rs_job *job);
+void rs_question_end(const struct rs_question *question);
 /* Somebody asks; called inside the network's progress. */
 void rs_question_answer(struct rs_job *job, const struct rs_letter_head *ask);
 

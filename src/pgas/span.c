@@ -79,15 +79,14 @@ static int letters_differ(const struct rs_step *step, const struct rs_letter *le
                            " (but an earlier call of the team, or a later step, differed)");
 }
 
-static int await_letter(struct rs_step *step, const struct rs_letter_key *key, struct rs_letter **letter_out)
+static int await_letter(struct rs_question *question, struct rs_letter **letter_out)
 {
+    const struct rs_step *step = question->step;
     struct rs_mail *mail = &step->team->job->mail;
-    struct rs_wait wait;
-    struct rs_question question = {.step = step, .key = *key, .wait = &wait};
-    rs_wait_begin(&wait, &step->team->job->watch);
+    rs_wait_begin(question->wait, &step->team->job->watch);
     for (;;) {
         uint64_t n_come = atomic_load_explicit(&mail->n_come, memory_order_acquire);
-        struct rs_letter *letter = rs_mail_take(mail, key);
+        struct rs_letter *letter = rs_mail_take(mail, &question->key);
         if (letter) {
             *letter_out = letter;
             if (RS_LIKELY(letter->head.history == step->team->history)) return 0;
@@ -96,18 +95,20 @@ static int await_letter(struct rs_step *step, const struct rs_letter_key *key, s
             return rc < 0 ? rc : RS_E_MISMATCH;
         }
         do {
-            RS_TRY(rs_wait_pause(&wait));
-            if (RS_UNLIKELY(rs_question_is_due(&question))) RS_TRY(rs_question_ask(&question));
+            RS_TRY(rs_wait_pause(question->wait));
+            if (RS_UNLIKELY(rs_question_is_due(question))) RS_TRY(rs_question_ask(question));
         } while (atomic_load_explicit(&mail->n_come, memory_order_relaxed) == n_come);
     }
 }
 
 int rs_span_await(struct rs_step *step, const struct rs_letter_key *key, struct rs_letter **letter_out)
 {
+    struct rs_wait wait;
+    struct rs_question question = {.step = step, .key = *key, .wait = &wait};
     step->awaits = key->from + 1;
-    int rc = await_letter(step, key, letter_out);
+    int rc = await_letter(&question, letter_out);
     step->awaits = 0;
-    rs_question_end(step->team->job);
+    rs_question_end(&question);
     return rc;
 }
 

@@ -1,57 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the network's plug-in beside the library that this code is in (or where the dynamic linker looks), gives it
- * what it needs of the library, and turns the transport's operations into its own.
+ * Loads the network's plug-in, gives it what it needs of the library, and turns the transport's operations into its own.
  */
 #include "transport/net.h"
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/plugin.h"
 #include "base/status.h"
 #include "rocshmem/rocshmem.h"
 #include "transport/proxy.h"
 
 #define PLUGIN "librocshmem_ucx.so"
 
-/* Any address of this library serves. */
-static const char here = 0;
-
-static void *load(char *reason, size_t nbytes)
-{
-    char path[4096];
-    Dl_info self;
-    const char *slash = NULL;
-    static const char *const beside[] = {"", "../lib/"}; /* the library's folder; a tool's */
-    if (dladdr(&here, &self) && self.dli_fname) slash = strrchr(self.dli_fname, '/');
-    for (size_t i = 0; slash && i < sizeof beside / sizeof *beside; i++) {
-        snprintf(path, sizeof path, "%.*s/%s" PLUGIN, (int)(slash - self.dli_fname), self.dli_fname,
-                 beside[i]);
-        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (library) return library;
-        const char *error = dlerror();
-        if (error &&
-            !strstr(error, PLUGIN ": cannot open shared object file")) { /* it is there; UCX is not */
-            snprintf(reason, nbytes, "%s", error);
-            return NULL;
-        }
-    }
-    void *library = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL);
-    const char *error = library ? NULL : dlerror();
-    if (error) snprintf(reason, nbytes, "%s", error);
-    return library;
-}
-
 static int find(const struct rs_network_ops **ops_out)
 {
-    char why[400] = "no reason given";
+    char why[400] = "";
     const struct rs_network_ops *(*plugin)(uint32_t version) = NULL;
-    void *library = load(why, sizeof why);
-    void *symbol = library ? dlsym(library, RS_NETWORK_SYMBOL) : NULL;
+    void *symbol = rs_plugin_symbol(PLUGIN, RS_NETWORK_SYMBOL, why, sizeof why);
     if (!symbol)
         return rs_fail(
             RS_E_UNSUPPORTED,

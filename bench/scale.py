@@ -3,7 +3,7 @@
 """How start-up, memory, descriptors and barriers grow with PEs and hosts, on one machine that plays the hosts.
 
     build/venv/bin/python bench/scale.py            the points of docs/scale.md, as its table
-    build/venv/bin/python bench/scale.py 64/1 64/64  PEs / PEs a host
+    build/venv/bin/python bench/scale.py 64/64 64/1  PEs / hosts
 
 The machine is oversubscribed in most points, so times are upper bounds; memory and descriptors do not depend on that.
 """
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-POINTS = ["2/2", "16/16", "64/64", "256/256", "2/1", "8/1", "32/1", "64/1", "128/1", "128/8", "256/16"]
+POINTS = ["2/1", "16/1", "64/1", "256/1", "2/2", "8/8", "32/32", "64/64", "128/128", "128/16", "256/16"]
 HEAD = "| PEs | hosts | init ms | barrier us | private KiB a PE | with shared | descriptors | threads |"
 
 
@@ -36,12 +36,10 @@ def build(folder: Path) -> Path:
     return program
 
 
-def measure(program: Path, n_pes: int, per_host: int) -> list[float]:
+def measure(program: Path, n_pes: int, n_hosts: int) -> list[float]:
     run = Path(sys.executable).parent / "rocshmem-run"
-    on_hosts = ROOT / "tests/conformance/on_hosts.sh"
-    done = subprocess.run(
-        [run, "-n", str(n_pes), on_hosts, str(per_host), program], check=True, capture_output=True, text=True
-    )
+    hosts = ["--nodes", str(n_hosts)] if n_hosts > 1 else []
+    done = subprocess.run([run, "-n", str(n_pes), *hosts, program], check=True, capture_output=True, text=True)
     return [float(word) for word in done.stdout.split()]
 
 
@@ -52,11 +50,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
         for point in points:
-            n_pes, per_host = (int(word) for word in point.split("/"))
-            runs = [measure(program, n_pes, per_host) for _ in range(3)]
+            n_pes, n_hosts = (int(word) for word in point.split("/"))
+            runs = [measure(program, n_pes, n_hosts) for _ in range(3)]
             init, barrier, private, pss, fds, threads = (sorted(column)[1] for column in zip(*runs, strict=True))
             print(
-                f"| {n_pes} | {-(-n_pes // per_host)} | {init / 1000:.0f} | {barrier:.0f} | {private:.0f} | {pss:.0f} "
+                f"| {n_pes} | {n_hosts} | {init / 1000:.0f} | {barrier:.0f} | {private:.0f} | {pss:.0f} "
                 f"| {fds:.0f} | {threads:.0f} |",
                 flush=True,
             )

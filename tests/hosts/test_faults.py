@@ -118,22 +118,13 @@ def lose(hosts: Any, calls: Path, env: dict[str, str], call: str, action: str, h
 
 @pytest.mark.parametrize("host", [0, 1, 2])
 @pytest.mark.parametrize("call", ["barrier_all", "sum_large"])
-def test_a_pulled_cable_is_an_error_on_all_hosts(
-    make_hosts: MakeHosts, calls: Path, env: dict[str, str], call: str, host: int
+@pytest.mark.parametrize("action", ["cut", "freeze"])
+def test_a_host_that_is_cut_off_or_frozen_is_an_error_on_all_others(
+    make_hosts: MakeHosts, calls: Path, env: dict[str, str], action: str, call: str, host: int
 ) -> None:
     hosts = make_hosts(3)
     for _ in ROUNDS:
-        lose(hosts, calls, env, call, "cut", host)
-
-
-@pytest.mark.parametrize("host", [0, 1, 2])
-@pytest.mark.parametrize("call", ["barrier_all", "sum_large"])
-def test_a_frozen_host_is_an_error_on_all_others(
-    make_hosts: MakeHosts, calls: Path, env: dict[str, str], call: str, host: int
-) -> None:
-    hosts = make_hosts(3)
-    for _ in ROUNDS:
-        lose(hosts, calls, env, call, "freeze", host)
+        lose(hosts, calls, env, call, action, host)
 
 
 def test_a_cable_that_is_put_back_in_time_loses_nobody(make_hosts: MakeHosts, calls: Path, env: dict[str, str]) -> None:

@@ -141,7 +141,7 @@ static int gather(struct rs_step *step, struct packs *packs)
     const struct rs_team *team = step->team;
     const struct rs_span *span = team->span;
     int n = span->n_hosts;
-    struct rs_letter_key key = {.kind = RS_LETTER_MEET, .team = team->id, .number = team->meets};
+    struct rs_letter_key key = {.kind = RS_LETTER_MEET, .team = team->id, .number = rs_team_meets(team)};
     for (int distance = 1; distance < n; distance *= 2, key.round++) {
         int n_sent = distance < n - distance ? distance : n - distance;
         int to = span->first[(span->mine + n - distance) % n],
@@ -248,9 +248,9 @@ int rs_span_meet(struct rs_step *step)
     int rc = 0;
     free(step->all);
     step->all = NULL;
-    team->meets++;
-    rs_called_write(&span->called[team->meets % RS_SPAN_CALLED], team->meets, step->signature);
-    atomic_store_explicit(&span->n_met, team->meets, memory_order_release);
+    uint64_t number = rs_team_meets(team) + 1;
+    rs_called_write(&span->called[number % RS_SPAN_CALLED], number, step->signature);
+    atomic_store_explicit(&span->n_met, number, memory_order_release);
     for (int k = 1; leads && k < span->n_near && rc == 0; k++) rc = rs_step_await_near(step, span->near[k]);
     if (leads && rc == 0) rc = pack_near(step, &packs);
     if (leads && rc == 0) rc = gather(step, &packs);

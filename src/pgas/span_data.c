@@ -52,7 +52,7 @@ static int pull_along_tree(struct rs_step *step, void *dest, const void *source,
     const struct rs_team *team = step->team;
     const struct rs_span *span = team->span;
     int n = span->n_hosts, first = span->host_of[root], me = (span->mine - first + n) % n, bit = 1;
-    struct rs_letter_key key = {.kind = RS_LETTER_PIECE, .team = team->id, .number = team->meets};
+    struct rs_letter_key key = {.kind = RS_LETTER_PIECE, .team = team->id, .number = rs_team_meets(team)};
     int from = root;
     if (n > RS_SPAN_FEW)
         while (bit < n && !(me & bit))
@@ -247,7 +247,7 @@ int rs_span_reduce(struct rs_step *step, void *dest, const void *source, size_t 
     struct share s = {.step = step, .dest = dest, .source = source, .type = type, .op = op};
     s.width = rs_type_nbytes(type);
     s.most = PIECE_NBYTES / s.width;
-    s.key = (struct rs_letter_key){.kind = RS_LETTER_PIECE, .team = team->id, .number = team->meets};
+    s.key = (struct rs_letter_key){.kind = RS_LETTER_PIECE, .team = team->id, .number = rs_team_meets(team)};
     s.peers = malloc((size_t)span->n_hosts * sizeof *s.peers);
     if (!s.peers) return rs_fail(RS_E_NOMEM, "no memory for a team of %d hosts", span->n_hosts);
     int rc = peers_of(team, k, s.peers, &n_shares);

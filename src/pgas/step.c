@@ -33,7 +33,7 @@ void rs_step_describe(const void *arg, char *out, size_t nbytes)
     const struct rs_team *team = step->team;
     char call[160] = "";
     struct rs_signature mine;
-    uint64_t number = team->span ? team->meets : step->sequence - team->base;
+    uint64_t number = team->span ? rs_team_meets(team) : step->sequence - team->base;
     if (called_by(team, team->my_pe, step->sequence, &mine))
         rs_signature_format(&mine, call, sizeof call);
     else if (step->signature)
@@ -117,7 +117,8 @@ int rs_step_mismatch(const struct rs_step *step, int i)
         if (rs_signature_hash(&a) != rs_signature_hash(&b)) break;
     }
     return rs_signatures_differ(team->job, step->signature->call, &mine, team->pes[i], &theirs, "collective",
-                                team->span ? team->meets : at - team->base); /* over hosts all meet in each */
+                                team->span ? rs_team_meets(team)
+                                           : at - team->base); /* over hosts all meet in each */
 }
 
 void rs_step_abandon(const struct rs_step *step, int rc)

@@ -59,7 +59,6 @@ struct rs_team {
     uint64_t base;         /* where it started; constant */
     uint64_t history;      /* mixed from the signatures of all steps so far */
     uint32_t unsynced;     /* steps since all members were last known to have arrived */
-    uint64_t meets;        /* over hosts, so far: letters carry it */
 
     /* Stream collectives. */
     pthread_mutex_t stream_lock; /* allots stream_sequence and the order of enqueueing */
@@ -75,6 +74,12 @@ struct rs_team {
     bool destroyed;       /* under it */
     struct rs_team *next; /* under it: the hash chain */
 };
+
+/* Meets of a span that this PE has begun: letters carry the number. For the thread in the meet. */
+static inline uint64_t rs_team_meets(const struct rs_team *team)
+{
+    return atomic_load_explicit(&team->span->n_met, memory_order_relaxed);
+}
 
 /* Slots of this PE, and the table of live teams; owned by the job. */
 #define RS_TEAM_BUCKETS 64

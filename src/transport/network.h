@@ -110,8 +110,8 @@ struct rs_network_ops {
     unsigned (*progress)(struct rs_network *network);
     /* Sleep until something comes, or ns have passed. What came is left to progress. */
     void (*doze)(struct rs_network *network, uint64_t ns);
-    /* For people: "tcp over eth0", what is used towards a PE; and for rocshmem-info. */
-    void (*describe)(struct rs_network *network, int pe, char *out, size_t nbytes);
+    /* For people: what it is and what it may use. */
+    void (*describe)(struct rs_network *network, char *out, size_t nbytes);
 };
 
 #endif

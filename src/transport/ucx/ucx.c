@@ -260,9 +260,8 @@ static void ucx_doze(struct rs_network *network, uint64_t ns)
     rs_engine_doze(network, ns);
 }
 
-static void ucx_describe(struct rs_network *network, int pe, char *out, size_t nbytes)
+static void ucx_describe(struct rs_network *network, char *out, size_t nbytes)
 {
-    (void)pe;
     const char *tls = network->host->tls[0] ? network->host->tls : getenv("UCX_TLS");
     snprintf(out, nbytes, "UCX %s, transports %s", rs_ucp.get_version_string(),
              tls ? tls : "all but shared memory");

@@ -206,8 +206,8 @@ int rs_network_start(struct rs_job *job, struct rs_bootstrap *bootstrap, int rc)
     if (rc == 0) {
         char text[160] = "";
         job->net->ops->describe(job->net->network, text, sizeof text);
-        rs_log(RS_LOG_INFO, "host %d of %d (%s), network %s", job->hosts.mine, job->hosts.n,
-               rs_job_host_name(job, job->my_pe), text);
+        rs_log(RS_LOG_INFO, "host %d of %d (%s), network %s, an address of %u bytes", job->hosts.mine,
+               job->hosts.n, rs_job_host_name(job, job->my_pe), text, mine.nbytes);
         job->watch.progress = progress;
         job->watch.doze = doze;
     }

@@ -57,6 +57,17 @@ static int wait_ready(int fd, short events, uint64_t deadline_ns)
     }
 }
 
+/* A connect to a port of this host where nobody listens yet may pick that very port as its own, and TCP then joins
+ * the socket to itself: we would read our own bytes, and hold the port that the listener is about to take. */
+static bool is_joined_to_itself(int fd)
+{
+    struct sockaddr_storage own = {0}, other = {0};
+    socklen_t own_length = sizeof(own), other_length = sizeof(other);
+    return getsockname(fd, (struct sockaddr *)&own, &own_length) == 0 &&
+           getpeername(fd, (struct sockaddr *)&other, &other_length) == 0 && own_length == other_length &&
+           memcmp(&own, &other, own_length) == 0;
+}
+
 int rs_link_connect(const struct sockaddr *address, socklen_t length, uint64_t deadline_ns)
 {
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -71,6 +82,12 @@ int rs_link_connect(const struct sockaddr *address, socklen_t length, uint64_t d
             if (rc == 0) getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_length);
         }
         if (rc == 0 && error) rc = rs_fail(RS_E_SYSTEM, "could not connect: %s", strerror(error));
+    }
+    if (rc == 0 && is_joined_to_itself(fd)) {
+        const struct linger at_once = {.l_onoff = 1}; /* no TIME_WAIT: the port is free again */
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+        error = ECONNREFUSED;
+        rc = rs_fail(RS_E_SYSTEM, "could not connect: %s", strerror(error));
     }
     if (rc < 0) {
         close(fd);

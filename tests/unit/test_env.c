@@ -3,6 +3,7 @@
  * rs_bootstrap_env: PEs are child processes with the environment that a launcher would give them. Covers
  * src/bootstrap/env.c and publish.c.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -21,8 +22,10 @@
 
 #include "base/os.h"
 #include "base/status.h"
+#include "base/wait.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/launchers.h"
+#include "bootstrap/link.h"
 #include "entries.h"
 
 enum { MAX_RANKS = 8 };
@@ -416,23 +419,39 @@ static void pmi_servers_that_fail_are_named_with_what_they_said(void **state)
 
 /* ---- strangers at rank 0's offer ---- */
 
-static int offer_with(const char *bytes, size_t nbytes, int port)
+static struct sockaddr_in loopback(int port)
 {
-    char answer[64];
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     to.sin_port = htons((uint16_t)port);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) != 0) {
-        close(fd);
-        return -1;
-    }
-    int got = 0;
-    if (nbytes && send(fd, bytes, nbytes, MSG_NOSIGNAL) == (ssize_t)nbytes) {
-        ssize_t n = recv(fd, answer, sizeof(answer), 0);
-        got = n > 0 ? (int)n : 0;
+    return to;
+}
+
+/* Bytes got back (0: closed without one), or -1: nobody listens, or the connection just hangs. */
+static int offer_with(const char *bytes, size_t nbytes, int port)
+{
+    char answer;
+    struct sockaddr_in to = loopback(port);
+    uint64_t deadline_ns = rs_os_now_ns() + 20000000000u;
+    int fd = rs_link_connect((struct sockaddr *)&to, sizeof(to), deadline_ns), got = 0;
+    if (fd < 0) return -1;
+    if (nbytes && rs_os_send_all(fd, bytes, nbytes, deadline_ns) == 0) {
+        int rc = rs_link_receive(fd, &answer, 1, deadline_ns);
+        got = rc == 0 ? 1 : rc == RS_E_TIMEOUT ? -1 : 0;
     }
     close(fd);
     return got;
+}
+
+/* Its own connection would be one in some 5000. */
+static void a_port_where_nobody_listens_refuses_each_time(void **state)
+{
+    (void)state;
+    struct sockaddr_in to = loopback(free_port() + 1);
+    for (int i = 0; i < 40000; i++) {
+        int fd = rs_link_connect((struct sockaddr *)&to, sizeof(to), rs_os_now_ns() + 20000000000u);
+        assert_int_equal(fd, RS_E_SYSTEM);
+        assert_int_equal(errno, ECONNREFUSED);
+    }
 }
 
 /* A port scanner, an HTTP client and a wrong cookie come before rank 1: none gets a byte, and the job meets. */
@@ -446,7 +465,10 @@ static void strangers_at_the_offer_get_nothing_and_stop_nobody(void **state)
     pid_t first = start_pe("RANK", "torchrun", 0, 2, 1);
     uint64_t deadline_ns = rs_os_now_ns() + 20000000000u;
     int got;
-    while ((got = offer_with("", 0, port)) < 0) assert_true(rs_os_now_ns() < deadline_ns);
+    while ((got = offer_with("", 0, port)) < 0) {
+        assert_true(rs_os_now_ns() < deadline_ns);
+        rs_wait_sleep_ns(1000000);
+    }
     for (int i = 0; i < 20; i++) {
         assert_int_equal(offer_with("", 0, port), 0);
         assert_int_equal(offer_with(http, sizeof(http) - 1, port), 0);
@@ -579,6 +601,7 @@ int main(void)
         TEST(launchers_without_a_channel_name_the_remedy),
         TEST(the_inner_launcher_is_taken),
         TEST(pmi_servers_that_fail_are_named_with_what_they_said),
+        TEST(a_port_where_nobody_listens_refuses_each_time),
         TEST(strangers_at_the_offer_get_nothing_and_stop_nobody),
         TEST(rocshmem_run_hands_the_unique_id_over),
         TEST(bad_numbers_are_errors_naming_variable_and_value),

@@ -5,6 +5,18 @@
  */
 #include "api/api.h"
 
+static __attribute__((cold)) int tell(struct rs_thread *t, enum rs_amo_op op, const void *dest, size_t width,
+                                      int pe, bool wanted)
+{
+    struct rs_access access = {.kind = RS_ACCESS_AMO,
+                               .pe = pe,
+                               .remote = dest,
+                               .remote_nbytes = width,
+                               .amo = (int)op,
+                               .wanted = wanted};
+    return rs_probe_access(&t->probe, &access);
+}
+
 /* wanted: the old value is; else *old_out stays, and the operation is complete at quiet. */
 RS_HOT int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, size_t width, uint64_t value,
                uint64_t cond, int pe, bool wanted, uint64_t *old_out)
@@ -12,6 +24,7 @@ RS_HOT int amo(struct rs_thread *t, enum rs_amo_op op, const void *dest, size_t 
     struct rs_job *job = rs_thread_job(t);
     int rc = rs_check_word(t, job, "dest", dest, width, pe);
     if (RS_UNLIKELY(rc < 0)) return rc;
+    if (rs_probed(t)) RS_TRY(tell(t, op, dest, width, pe, wanted));
     const struct rs_route *route = &job->routes[pe];
     rs_count(&t->counters.peers[pe].amos, 1);
     if (RS_UNLIKELY(!route->cpu))

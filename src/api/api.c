@@ -107,6 +107,53 @@ struct rs_thread *rs_enter_slow(void)
     return rs_thread_attach(job) < 0 ? NULL : rs_self;
 }
 
+struct rs_thread *rs_enter_probed(uint32_t call)
+{
+    struct rs_thread *t = rs_self;
+    if (!rs_thread_job(t) && !(t = rs_enter_slow())) return NULL;
+    if (!t->probe.probe) return t; /* its first call */
+    t->after |= RS_AFTER_PROBE;
+    rs_probe_enter(&t->probe, call);
+    return t;
+}
+
+void rs_leave_slow(struct rs_thread *t)
+{
+    if (t->after & RS_AFTER_WAIT) {
+        rs_note_detail(t->note, 0, NULL);
+        atomic_store_explicit(&t->note->awaits, 0, memory_order_relaxed);
+    }
+    if (t->after & RS_AFTER_PROBE) rs_probe_leave(&t->probe);
+    t->after = 0;
+}
+
+int rs_probe_seen(struct rs_thread *t, const void *words, size_t nbytes)
+{
+    struct rs_access access = {.kind = RS_ACCESS_SEEN, .pe = -1, .local = words, .local_nbytes = nbytes};
+    return rs_probe_access(&t->probe, &access);
+}
+
+int rs_probe_meet(struct rs_thread *t, const struct rs_gathering *m)
+{
+    struct rs_meeting_of of = {.kind = (enum rs_kind)m->signature->kind,
+                               .team = m->team->id,
+                               .first = m->team->pes[0],
+                               .n_pes = m->team->n_pes,
+                               .my_pe = m->team->my_pe,
+                               .root =
+                                   m->signature->kind == RS_KIND_BROADCAST ? (int)m->signature->arg[1] : -1};
+    struct rs_access access = {.kind = m->kind,
+                               .pe = -1,
+                               .remote = m->dest,
+                               .remote_nbytes = m->dest_nbytes,
+                               .local = m->source,
+                               .local_nbytes = m->source_nbytes,
+                               .on_stream = m->on_stream,
+                               .stream = m->stream,
+                               .meeting = &of};
+    return rs_probe_access(&t->probe, &access);
+}
+
 bool rs_symmetric_slow(struct rs_thread *t, struct rs_job *job, const void *p, size_t nbytes)
 {
     struct rs_hit second = t->hit[1], *hit = &t->hit[0];

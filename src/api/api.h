@@ -25,6 +25,10 @@
 
 /* The first call of a thread in a job; NULL (STATE, worded) without a job. */
 struct rs_thread *rs_enter_slow(void) __attribute__((cold));
+/* The same, and what a call of a thread that is looked at begins with (observe/probe.h). */
+struct rs_thread *rs_enter_probed(uint32_t call) __attribute__((cold));
+/* What is to do after some calls: t->after. */
+void rs_leave_slow(struct rs_thread *t) __attribute__((cold));
 /* Wait for the work of a stream, or of all: 0 or a status (stream.c). */
 int rs_synchronize(struct rs_thread *t, void *stream, bool all);
 /* For functions without a status: complete the slot and call the job's error handler. */
@@ -40,8 +44,8 @@ static inline struct rs_job *rs_thread_job(const struct rs_thread *t)
 RS_HOT struct rs_thread *rs_enter(uint32_t call)
 {
     struct rs_thread *t = rs_self;
-    if (RS_UNLIKELY(!rs_thread_job(t))) {
-        t = rs_enter_slow();
+    if (RS_UNLIKELY(!atomic_load_explicit(&t->entry, memory_order_relaxed))) {
+        t = rs_enter_probed(call);
         if (!t) return NULL;
     }
     rs_note_enter(t->note, call);
@@ -52,12 +56,29 @@ RS_HOT struct rs_thread *rs_enter(uint32_t call)
 RS_HOT void rs_leave(struct rs_thread *t, uint32_t call)
 {
     rs_note_leave(t->note, call);
-    if (RS_UNLIKELY(t->waited)) {
-        rs_note_detail(t->note, 0, NULL);
-        atomic_store_explicit(&t->note->awaits, 0, memory_order_relaxed);
-        t->waited = false;
-    }
+    if (RS_UNLIKELY(t->after)) rs_leave_slow(t);
 }
+
+/* Does somebody look at this thread's calls? Then tell what the call was given:
+ *     if (rs_probed(t)) RS_TRY(rs_probe_access(&t->probe, &(struct rs_access){...})); */
+RS_HOT bool rs_probed(const struct rs_thread *t)
+{
+    return RS_UNLIKELY(t->probe.probe != NULL);
+}
+
+/* What a wait or a test found as it wanted it, or read. */
+int rs_probe_seen(struct rs_thread *t, const void *words, size_t nbytes) __attribute__((cold));
+/* A collective begins or has ended; dest and source NULL: it moves nothing. */
+struct rs_gathering {
+    enum rs_access_kind kind;
+    const struct rs_team *team;
+    const struct rs_signature *signature;
+    const void *dest, *source;
+    size_t dest_nbytes, source_nbytes;
+    bool on_stream;
+    const void *stream;
+};
+int rs_probe_meet(struct rs_thread *t, const struct rs_gathering *meeting) __attribute__((cold));
 
 /* ---- checks ---- */
 

@@ -13,6 +13,7 @@ struct call {
     struct rs_team *team;
     size_t nbytes, all_nbytes; /* of nelems elements; of nelems elements for each member */
     struct rs_signature signature;
+    struct rs_gathering meeting; /* for who looks at calls */
 };
 
 static int size_call(struct call *c, const char *what, size_t n, size_t width)
@@ -22,6 +23,26 @@ static int size_call(struct call *c, const char *what, size_t n, size_t width)
         return rs_fail(RS_E_ARG, "%s %zu times %zu bytes times %d PEs overflows", what, n, width,
                        c->team->n_pes);
     return 0;
+}
+
+static __attribute__((cold)) int tell(struct call *c, enum rs_access_kind kind)
+{
+    c->meeting.kind = kind;
+    return rs_probe_meet(c->thread, &c->meeting);
+}
+
+/* What this call writes and reads, for who looks at it. The signature is complete. */
+RS_HOT int note_ranges(struct call *c, const void *dest, size_t dest_nbytes, const void *source,
+                       size_t source_nbytes)
+{
+    if (!rs_probed(c->thread)) return 0;
+    c->meeting = (struct rs_gathering){.team = c->team,
+                                       .signature = &c->signature,
+                                       .dest = dest,
+                                       .dest_nbytes = dest_nbytes,
+                                       .source = source,
+                                       .source_nbytes = source_nbytes};
+    return tell(c, RS_ACCESS_MEET);
 }
 
 /* The frame of a function with a status: the body is an expression of the call c that gives one. what: the
@@ -36,15 +57,17 @@ static int size_call(struct call *c, const char *what, size_t n, size_t width)
         c.signature = (struct rs_signature){word, kind_, c.team->id, {n, 0, 0}, width_};                     \
         rc = size_call(&c, what, n, width_);                                                                 \
         if (RS_LIKELY(rc == 0)) rc = (body);                                                                 \
+        if (RS_LIKELY(rc == 0) && rs_probed(c.thread)) rc = tell(&c, RS_ACCESS_MET);                         \
         rs_team_put(c.team);                                                                                 \
     }                                                                                                        \
     rs_leave(c.thread, word);                                                                                \
     return RS_LIKELY(rc == 0) ? 0 : rs_return(function)
 
-static int check(const struct call *c, const void *dest, size_t dest_nbytes, const void *source,
+static int check(struct call *c, const void *dest, size_t dest_nbytes, const void *source,
                  size_t source_nbytes, bool may_overlap)
 {
-    return rs_check_ranges(c->thread, c->job, dest, dest_nbytes, source, source_nbytes, may_overlap);
+    RS_TRY(rs_check_ranges(c->thread, c->job, dest, dest_nbytes, source, source_nbytes, may_overlap));
+    return note_ranges(c, dest, dest_nbytes, source, source_nbytes);
 }
 
 /* ---- broadcast, alltoall, fcollect ---- */
@@ -53,8 +76,8 @@ static int broadcast(struct call *c, void *dest, const void *source, int pe_root
 {
     if (pe_root < 0 || pe_root >= c->team->n_pes)
         return rs_bad_pe(c->job, "pe_root", pe_root, c->team->n_pes);
-    RS_TRY(check(c, dest, c->nbytes, source, c->nbytes, true));
     c->signature.arg[1] = (uint64_t)pe_root;
+    RS_TRY(check(c, dest, c->nbytes, source, c->nbytes, true));
     return rs_collective_broadcast(c->team, &c->signature, dest, source, c->nbytes, pe_root);
 }
 
@@ -118,9 +141,9 @@ static int alltoalls(struct call *c, struct rs_strided s, ptrdiff_t dst, ptrdiff
     size_t dest_nbytes = 0, source_nbytes = 0;
     RS_TRY(extent(c, "dst", dst, &s.dest_step, &dest_nbytes));
     RS_TRY(extent(c, "sst", sst, &s.source_step, &source_nbytes));
-    RS_TRY(check(c, s.dest, dest_nbytes, s.source, source_nbytes, interleaved(&s)));
     c->signature.arg[1] = (uint64_t)dst;
     c->signature.arg[2] = (uint64_t)sst;
+    RS_TRY(check(c, s.dest, dest_nbytes, s.source, source_nbytes, interleaved(&s)));
     return rs_collective_alltoalls(c->team, &c->signature, &s);
 }
 
@@ -150,6 +173,8 @@ static int collect(struct call *c, void *dest, const void *source)
     struct rs_collect collect = {
         .dest = dest, .source = source, .nbytes = c->nbytes, .room_nbytes = room_of(c, dest, source)};
     collect.source_is_symmetric = rs_symmetric(c->thread, c->job, source, c->nbytes);
+    RS_TRY(note_ranges(c, dest, 0, source,
+                       collect.source_is_symmetric ? c->nbytes : 0)); /* the room is not all written */
     return rs_collective_collect(c->team, &c->signature, &collect);
 }
 
@@ -221,9 +246,9 @@ ROCSHMEM_RMA_TYPES(MOVING, )
 static int reduce(struct call *c, void *dest, const void *source, enum rs_type type, int op)
 {
     size_t n = c->signature.arg[0];
-    RS_TRY(check(c, dest, c->nbytes, source, c->nbytes, dest == source));
     c->signature.arg[1] = type;
     c->signature.arg[2] = (uint64_t)op;
+    RS_TRY(check(c, dest, c->nbytes, source, c->nbytes, dest == source));
     return rs_collective_reduce(c->team, &c->signature, dest, source, n, type, op);
 }
 
@@ -231,9 +256,9 @@ static int reduce_scatter(struct call *c, void *dest, const void *source, enum r
 {
     size_t n = c->signature.arg[0];
     bool in_place = dest == source || dest == (const char *)source + (size_t)c->team->my_pe * c->nbytes;
-    RS_TRY(check(c, dest, c->nbytes, source, c->all_nbytes, in_place));
     c->signature.arg[1] = type;
     c->signature.arg[2] = (uint64_t)op;
+    RS_TRY(check(c, dest, c->nbytes, source, c->all_nbytes, in_place));
     return rs_collective_reduce_scatter(c->team, &c->signature, dest, source, n, type, op);
 }
 

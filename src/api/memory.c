@@ -21,7 +21,10 @@ static void *allocate(const char *function, uint32_t call, enum rs_kind kind, si
     struct rs_job *job = rs_thread_job(t);
     struct rs_signature signature = {call, kind, RS_TEAM_ID_WORLD, {any ? 0 : size, align, 0}, 0};
     size_t asked = size;
-    int rc = rs_job_settle(job, &signature, any ? &size : NULL); /* all are here; dropped blocks are free */
+    struct rs_gathering meeting = {.kind = RS_ACCESS_MEET, .team = job->world, .signature = &signature};
+    int rc = rs_probed(t) ? rs_probe_meet(t, &meeting) : 0;
+    if (rc == 0)
+        rc = rs_job_settle(job, &signature, any ? &size : NULL); /* all are here; dropped blocks are free */
     if (RS_UNLIKELY(size != asked))
         rs_log(RS_LOG_WARN,
                "%s: this PE asks for %zu bytes, another for %zu, which all get; ask for the same", function,
@@ -31,6 +34,15 @@ static void *allocate(const char *function, uint32_t call, enum rs_kind kind, si
         rc = rs_device_fill(&job->device, ptr, 0, size);
         signature.kind = RS_KIND_PHASE; /* nobody returns before all is zero everywhere */
         if (rc == 0) rc = rs_collective_barrier(job->world, &signature);
+        signature.kind = kind;
+    }
+    if (rc == 0 && rs_probed(t)) {
+        meeting = (struct rs_gathering){.kind = RS_ACCESS_MET,
+                                        .team = job->world,
+                                        .signature = &signature,
+                                        .dest = ptr,
+                                        .dest_nbytes = size};
+        rc = rs_probe_meet(t, &meeting);
     }
     rs_leave(t, call);
     if (RS_LIKELY(rc == 0)) return ptr;
@@ -109,7 +121,12 @@ void rocshmem_free(void *ptr)
     int rc = rs_heap_free(&job->heap, ptr, &offset);
     if (rc == 0) {
         struct rs_signature signature = {RS_CALL_FREE, RS_KIND_FREE, RS_TEAM_ID_WORLD, {offset, 0, 0}, 0};
-        rc = rs_job_settle(job, &signature, NULL);
+        struct rs_gathering meeting = {
+            .kind = RS_ACCESS_MEET, .team = job->world, .signature = &signature, .dest = ptr};
+        if (rs_probed(t)) rc = rs_probe_meet(t, &meeting);
+        if (rc == 0) rc = rs_job_settle(job, &signature, NULL);
+        meeting.kind = RS_ACCESS_MET;
+        if (rc == 0 && rs_probed(t)) rc = rs_probe_meet(t, &meeting);
     }
     rs_leave(t, RS_CALL_FREE);
     if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);

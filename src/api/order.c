@@ -15,6 +15,12 @@ RS_HOT int complete(struct rs_job *job, bool order_only)
     return RS_UNLIKELY(job->can_be_outstanding) ? rs_job_complete(job, order_only) : 0;
 }
 
+static __attribute__((cold)) int tell(struct rs_thread *t, bool order_only, const void *ctx)
+{
+    struct rs_access access = {.kind = order_only ? RS_ACCESS_FENCE : RS_ACCESS_QUIET, .pe = -1, .ctx = ctx};
+    return rs_probe_access(&t->probe, &access);
+}
+
 RS_HOT void order(const char *function, uint32_t call, bool order_only)
 {
     struct rs_thread *t = rs_enter(call);
@@ -23,6 +29,7 @@ RS_HOT void order(const char *function, uint32_t call, bool order_only)
         return;
     }
     int rc = complete(rs_thread_job(t), order_only);
+    if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = tell(t, order_only, RS_CTX_DEFAULT);
     rs_leave(t, call);
     if (RS_UNLIKELY(rc < 0)) rs_raise(function);
 }
@@ -49,6 +56,7 @@ static void ctx_order(const char *function, uint32_t call, bool order_only, rocs
     int rc = 0;
     if (!invalid && ctx.ctx_opaque != RS_CTX_DEFAULT && !rs_context_get(job, ctx)) rc = RS_E_ARG;
     if (rc == 0 && !invalid) rc = complete(job, order_only);
+    if (rc == 0 && !invalid && rs_probed(t)) rc = tell(t, order_only, ctx.ctx_opaque);
     rs_leave(t, call);
     if (RS_UNLIKELY(rc < 0)) rs_raise(function);
 }
@@ -73,7 +81,11 @@ static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_
     int rc = 0;
     if (kind == RS_KIND_BARRIER && RS_UNLIKELY(job->can_be_outstanding)) rc = complete(job, false);
     struct rs_signature signature = {.call = call, .kind = kind, .team = team->id};
+    struct rs_gathering meeting = {.kind = RS_ACCESS_MEET, .team = team, .signature = &signature};
+    if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = rs_probe_meet(t, &meeting);
     if (RS_LIKELY(rc == 0)) rc = rs_collective_barrier(team, &signature);
+    meeting.kind = RS_ACCESS_MET;
+    if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = rs_probe_meet(t, &meeting);
     rs_team_put(team);
     return rc;
 }

@@ -13,14 +13,29 @@ static int through_route(const struct rs_route *route, bool put, bool nbi, void 
     return (nbi && ops->get_nbi ? ops->get_nbi : ops->get)(route, dest, source, nbytes);
 }
 
+static __attribute__((cold)) int tell(struct rs_thread *t, bool put, bool nbi, const void *dest,
+                                      const void *source, size_t nbytes, const void *ctx, int pe)
+{
+    struct rs_access access = {.kind = put ? RS_ACCESS_PUT : RS_ACCESS_GET,
+                               .pe = pe,
+                               .remote = put ? dest : source,
+                               .remote_nbytes = nbytes,
+                               .local = put ? source : dest,
+                               .local_nbytes = nbytes,
+                               .nbi = nbi,
+                               .ctx = ctx};
+    return rs_probe_access(&t->probe, &access);
+}
+
 /* Both directions, every form. function, call, put and RS_CTX_DEFAULT are constants: one straight piece of code each. */
 RS_HOT int transfer(struct rs_thread *t, bool put, bool nbi, void *dest, const void *source, size_t nbytes,
-                    int pe)
+                    const void *ctx, int pe)
 {
     struct rs_job *job = rs_thread_job(t);
     int rc = put ? rs_check_transfer(t, job, "dest", dest, "source", source, nbytes, pe)
                  : rs_check_transfer(t, job, "source", source, "dest", dest, nbytes, pe);
     if (RS_UNLIKELY(rc < 0)) return rc;
+    if (rs_probed(t)) RS_TRY(tell(t, put, nbi, dest, source, nbytes, ctx, pe));
     const struct rs_route *route = &job->routes[pe];
     struct rs_peer_counters *counters = &t->counters.peers[pe];
     rs_count(put ? &counters->puts : &counters->gets, 1);
@@ -44,7 +59,7 @@ RS_HOT void rma(const char *function, uint32_t call, bool put, bool nbi, void *c
     }
     int world_pe;
     int rc = rs_context_pe(rs_thread_job(t), ctx, pe, &world_pe);
-    if (RS_LIKELY(rc == 0)) rc = transfer(t, put, nbi, dest, source, nbytes, world_pe);
+    if (RS_LIKELY(rc == 0)) rc = transfer(t, put, nbi, dest, source, nbytes, ctx, world_pe);
     rs_leave(t, call);
     if (RS_UNLIKELY(rc < 0)) rs_raise(function);
 }

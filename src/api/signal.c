@@ -31,6 +31,22 @@ struct signalled {
     bool nbi;
 };
 
+static __attribute__((cold)) int tell(struct rs_thread *t, const void *ctx, const struct signalled *s, int pe)
+{
+    struct rs_access access = {.kind = RS_ACCESS_PUT,
+                               .pe = pe,
+                               .remote = s->dest,
+                               .remote_nbytes = s->nbytes,
+                               .local = s->source,
+                               .local_nbytes = s->nbytes,
+                               .signal = s->sig_addr,
+                               .signal_value = s->signal,
+                               .signal_adds = s->sig_op == ROCSHMEM_SIGNAL_ADD,
+                               .nbi = s->nbi,
+                               .ctx = ctx};
+    return rs_probe_access(&t->probe, &access);
+}
+
 RS_HOT int put_signal(struct rs_thread *t, void *ctx, const struct signalled *s)
 {
     struct rs_job *job = rs_thread_job(t);
@@ -39,6 +55,7 @@ RS_HOT int put_signal(struct rs_thread *t, void *ctx, const struct signalled *s)
     RS_TRY(rs_context_pe(job, ctx, s->pe, &pe));
     RS_TRY(rs_check_word(t, job, "sig_addr", s->sig_addr, sizeof *s->sig_addr, pe));
     RS_TRY(rs_check_transfer(t, job, "dest", s->dest, "source", s->source, s->nbytes, pe));
+    if (rs_probed(t)) RS_TRY(tell(t, ctx, s, pe));
     const struct rs_route *route = &job->routes[pe];
     rs_count(&t->counters.peers[pe].puts, 1);
     rs_count(&t->counters.peers[pe].put_nbytes, s->nbytes);
@@ -105,6 +122,18 @@ SIZED(128, 16)
 
 /* ---- signals alone ---- */
 
+static __attribute__((cold)) int tell_signal(struct rs_thread *t, const void *ctx, const uint64_t *sig_addr,
+                                             uint64_t signal, bool add, int pe)
+{
+    struct rs_access access = {.kind = RS_ACCESS_SIGNAL,
+                               .pe = pe,
+                               .signal = sig_addr,
+                               .signal_value = signal,
+                               .signal_adds = add,
+                               .ctx = ctx};
+    return rs_probe_access(&t->probe, &access);
+}
+
 RS_HOT void signal_call(const char *function, uint32_t call, bool add, void *ctx, uint64_t *sig_addr,
                         uint64_t signal, int pe)
 {
@@ -116,6 +145,7 @@ RS_HOT void signal_call(const char *function, uint32_t call, bool add, void *ctx
     struct rs_job *job = rs_thread_job(t);
     int rc = rs_context_pe(job, ctx, pe, &pe);
     if (RS_LIKELY(rc == 0)) rc = rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, pe);
+    if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = tell_signal(t, ctx, sig_addr, signal, add, pe);
     if (RS_LIKELY(rc == 0)) {
         rs_count(&t->counters.peers[pe].amos, 1);
         rc = change(&job->routes[pe], sig_addr, signal, add);
@@ -148,6 +178,7 @@ uint64_t rocshmem_signal_fetch(const uint64_t *sig_addr)
     int rc = rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, job->my_pe);
     rs_job_poll(job);
     if (RS_LIKELY(rc == 0)) rc = rs_job_load(job, sig_addr, sizeof *sig_addr, &word);
+    if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = rs_probe_seen(t, sig_addr, sizeof *sig_addr);
     rs_leave(t, RS_CALL_SIGNAL_FETCH);
     if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);
     return word;

@@ -18,10 +18,23 @@
     rs_leave(t, RS_CALL_##CALL);                                                                             \
     if (RS_UNLIKELY(rc < 0)) rs_raise(__func__)
 
+static __attribute__((cold)) int tell(struct rs_thread *t, struct rs_access access, void *stream)
+{
+    access.on_stream = true;
+    access.stream = stream;
+    return rs_probe_access(&t->probe, &access);
+}
+#define TELL(...)                                                                                            \
+    do {                                                                                                     \
+        if (rs_probed(t)) RS_TRY(tell(t, (struct rs_access){__VA_ARGS__}, stream));                          \
+    } while (0)
+
 static int put(struct rs_thread *t, void *dest, const void *source, size_t nelems, int pe, void *stream)
 {
     struct rs_job *job = rs_thread_job(t);
     RS_TRY(rs_check_transfer(t, job, "dest", dest, "source", source, nelems, pe));
+    TELL(.kind = RS_ACCESS_PUT, .pe = pe, .remote = dest, .remote_nbytes = nelems, .local = source,
+         .local_nbytes = nelems);
     const struct rs_route *route = &job->routes[pe];
     RS_TRY(nelems ? route->ops->put_on_stream(route, stream, dest, source, nelems)
                   : job->device.ops->query(&job->device,
@@ -35,6 +48,8 @@ static int get(struct rs_thread *t, void *dest, const void *source, size_t nelem
 {
     struct rs_job *job = rs_thread_job(t);
     RS_TRY(rs_check_transfer(t, job, "source", source, "dest", dest, nelems, pe));
+    TELL(.kind = RS_ACCESS_GET, .pe = pe, .remote = source, .remote_nbytes = nelems, .local = dest,
+         .local_nbytes = nelems);
     const struct rs_route *route = &job->routes[pe];
     RS_TRY(nelems ? route->ops->get_on_stream(route, stream, dest, source, nelems)
                   : job->device.ops->query(&job->device, stream));
@@ -50,6 +65,9 @@ static int put_signal(struct rs_thread *t, void *dest, const void *source, size_
     RS_TRY(rs_check_sig_op(sig_op));
     RS_TRY(rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, pe));
     RS_TRY(rs_check_transfer(t, job, "dest", dest, "source", source, nelems, pe));
+    TELL(.kind = RS_ACCESS_PUT, .pe = pe, .remote = dest, .remote_nbytes = nelems, .local = source,
+         .local_nbytes = nelems, .signal = sig_addr, .signal_value = signal,
+         .signal_adds = sig_op == ROCSHMEM_SIGNAL_ADD);
     const struct rs_route *route = &job->routes[pe];
     if (nelems && route->ops->put_signal_on_stream) {
         RS_TRY(
@@ -68,6 +86,7 @@ static int wait_until(struct rs_thread *t, uint64_t *sig_addr, int cmp, uint64_t
     struct rs_job *job = rs_thread_job(t);
     RS_TRY(rs_check_cmp(cmp));
     RS_TRY(rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, job->my_pe));
+    TELL(.kind = RS_ACCESS_SEEN, .pe = -1, .local = sig_addr, .local_nbytes = sizeof *sig_addr);
     struct rs_memop op = {.kind = RS_MEMOP_WAIT,
                           .cmp = cmp,
                           .exact = job->config.signal_exact,
@@ -103,7 +122,9 @@ static int quiet(struct rs_thread *t, void *stream)
 {
     struct rs_device *device = &rs_thread_job(t)->device;
     int rc = device->ops->query(device, stream);
-    return rc < 0 ? rc : 0;
+    if (RS_UNLIKELY(rc < 0)) return rc;
+    TELL(.kind = RS_ACCESS_QUIET, .pe = -1, .ctx = RS_CTX_DEFAULT);
+    return 0;
 }
 
 static int signal_word(struct rs_thread *t, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
@@ -111,6 +132,8 @@ static int signal_word(struct rs_thread *t, uint64_t *sig_addr, uint64_t signal,
 {
     struct rs_job *job = rs_thread_job(t);
     RS_TRY(rs_check_word(t, job, "sig_addr", sig_addr, sizeof *sig_addr, pe));
+    TELL(.kind = RS_ACCESS_SIGNAL, .pe = pe, .signal = sig_addr, .signal_value = signal,
+         .signal_adds = sig_op == ROCSHMEM_SIGNAL_ADD);
     const struct rs_route *route = &job->routes[pe];
     RS_TRY(route->ops->signal_on_stream(route, stream, sig_addr, signal, sig_op));
     rs_count(&t->counters.peers[pe].amos, 1);
@@ -134,13 +157,31 @@ void rocshmem_signal_add_on_stream(uint64_t *sig_addr, uint64_t signal, int pe, 
 
 /* ---- collectives ---- */
 
+static __attribute__((cold)) int tell_meeting(struct rs_thread *t, struct rs_gathering *m,
+                                              enum rs_access_kind kind)
+{
+    m->kind = kind;
+    return rs_probe_meet(t, m);
+}
+
+/* A collective is enqueued, when what came before went well (rc 0): told before and after. */
+#define ENQUEUE(rc, body, ...)                                                                               \
+    do {                                                                                                     \
+        struct rs_gathering m = {                                                                            \
+            .team = team, .signature = &signature, .on_stream = true, .stream = stream, __VA_ARGS__};        \
+        if ((rc) == 0 && rs_probed(t)) (rc) = tell_meeting(t, &m, RS_ACCESS_MEET);                           \
+        if ((rc) == 0) (rc) = (body);                                                                        \
+        if ((rc) == 0 && rs_probed(t)) (rc) = tell_meeting(t, &m, RS_ACCESS_MET);                            \
+    } while (0)
+
 static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_team_t handle, void *stream)
 {
     if (handle == ROCSHMEM_TEAM_INVALID) return 0;
     struct rs_team *team = rs_team_get(rs_thread_job(t), handle, "team");
     if (!team) return RS_E_ARG;
     struct rs_signature signature = {.call = call, .kind = kind, .team = team->id};
-    int rc = rs_stream_barrier(team, &signature, stream);
+    int rc = 0;
+    ENQUEUE(rc, rs_stream_barrier(team, &signature, stream), .dest = NULL);
     rs_team_put(team);
     return rc;
 }
@@ -159,9 +200,11 @@ static int blocks(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshme
             ? rs_fail(RS_E_ARG, "%s %zu times %d PEs overflows", what, nbytes, team->n_pes)
             : rs_check_ranges(t, job, dest, whole, source, kind == RS_KIND_ALLTOALL ? whole : nbytes, false);
     struct rs_signature signature = {call, kind, team->id, {nbytes, 0, 0}, 1};
-    if (rc == 0)
-        rc = kind == RS_KIND_ALLTOALL ? rs_stream_alltoall(team, &signature, dest, source, nbytes, stream)
-                                      : rs_stream_fcollect(team, &signature, dest, source, nbytes, stream);
+    ENQUEUE(rc,
+            kind == RS_KIND_ALLTOALL ? rs_stream_alltoall(team, &signature, dest, source, nbytes, stream)
+                                     : rs_stream_fcollect(team, &signature, dest, source, nbytes, stream),
+            .dest = dest, .dest_nbytes = whole, .source = source,
+            .source_nbytes = kind == RS_KIND_ALLTOALL ? whole : nbytes);
     rs_team_put(team);
     return rc;
 }
@@ -178,7 +221,8 @@ static int broadcast(struct rs_thread *t, rocshmem_team_t handle, void *dest, co
                  : rs_check_ranges(t, job, dest, nbytes, source, nbytes, true);
     struct rs_signature signature = {
         RS_CALL_BROADCASTMEM_ON_STREAM, RS_KIND_BROADCAST, team->id, {nbytes, (uint64_t)pe_root, 0}, 1};
-    if (rc == 0) rc = rs_stream_broadcast(team, &signature, dest, source, nbytes, pe_root, stream);
+    ENQUEUE(rc, rs_stream_broadcast(team, &signature, dest, source, nbytes, pe_root, stream), .dest = dest,
+            .dest_nbytes = nbytes, .source = source, .source_nbytes = nbytes);
     rs_team_put(team);
     return rc;
 }
@@ -204,8 +248,8 @@ static int reduce(struct rs_thread *t, uint32_t word, rocshmem_team_t handle, co
                  : rs_check_ranges(t, job, r->dest, nbytes, r->source, nbytes, r->dest == r->source);
     struct rs_signature signature = {
         word, RS_KIND_REDUCE, team->id, {r->nreduce, r->type, (uint64_t)r->op}, width};
-    if (rc == 0)
-        rc = rs_stream_reduce(team, &signature, r->dest, r->source, r->nreduce, r->type, r->op, stream);
+    ENQUEUE(rc, rs_stream_reduce(team, &signature, r->dest, r->source, r->nreduce, r->type, r->op, stream),
+            .dest = r->dest, .dest_nbytes = nbytes, .source = r->source, .source_nbytes = nbytes);
     rs_team_put(team);
     return rc;
 }
@@ -312,6 +356,8 @@ int rs_synchronize(struct rs_thread *t, void *stream, bool all)
     t->describe = NULL;
     t->drains = NULL;
     if (RS_UNLIKELY(t->awaits)) rs_deadlock_forget(t);
+    if (rc == 0 && rs_probed(t))
+        rc = tell(t, (struct rs_access){.kind = RS_ACCESS_SYNCHRONIZE, .pe = -1, .all_streams = all}, stream);
     return rc;
 }
 

@@ -78,6 +78,23 @@ static int through_route(const struct rs_route *route, const struct strided *s, 
 
 /* ---- calls ---- */
 
+static __attribute__((cold)) int tell(struct rs_thread *t, const void *ctx, const struct strided *s,
+                                      size_t width, int pe)
+{
+    ptrdiff_t remote_stride = s->put ? s->dst : s->sst, local_stride = s->put ? s->sst : s->dst;
+    struct rs_access access = {.kind = s->put ? RS_ACCESS_PUT : RS_ACCESS_GET,
+                               .pe = pe,
+                               .remote = s->put ? s->dest : s->source,
+                               .local = s->put ? s->source : s->dest,
+                               .width = width,
+                               .remote_step = (size_t)remote_stride * width,
+                               .local_step = (size_t)local_stride * width,
+                               .ctx = ctx};
+    span_of(s->nelems, remote_stride, width, &access.remote_nbytes);
+    span_of(s->nelems, local_stride, width, &access.local_nbytes);
+    return rs_probe_access(&t->probe, &access);
+}
+
 RS_HOT int transfer(struct rs_thread *t, void *ctx, const struct strided *s, size_t width)
 {
     struct rs_job *job = rs_thread_job(t);
@@ -85,6 +102,7 @@ RS_HOT int transfer(struct rs_thread *t, void *ctx, const struct strided *s, siz
     RS_TRY(rs_context_pe(job, ctx, s->pe, &pe));
     if (RS_UNLIKELY(!rs_job_has_pe(job, pe))) return rs_bad_pe(job, "pe", pe, job->n_pes);
     if (s->nelems) RS_TRY(check(t, job, s, width, pe));
+    if (rs_probed(t) && s->nelems) RS_TRY(tell(t, ctx, s, width, pe));
     const struct rs_route *route = &job->routes[pe];
     struct rs_peer_counters *counters = &t->counters.peers[pe];
     rs_count(s->put ? &counters->puts : &counters->gets, 1);

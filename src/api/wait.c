@@ -78,6 +78,7 @@ static const char *word_name(const struct rs_thread *t)
             t->describe = NULL;                                                                              \
         }                                                                                                    \
         *seen_out = (T)seen;                                                                                 \
+        if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = rs_probe_seen(t, word, sizeof(T));                      \
         return rc;                                                                                           \
     }
 
@@ -127,6 +128,7 @@ uint64_t rocshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_va
         rs_job_poll(job);                                                                                    \
         if (rc == 0) rc = rs_job_load(job, ivar, sizeof(T), &now);                                           \
         int holds = rc == 0 && name##_holds((T)now, cmp, cmp_value);                                         \
+        if (holds && rs_probed(t)) rc = rs_probe_seen(t, ivar, sizeof(T));                                   \
         rs_leave(t, call);                                                                                   \
         if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);                                                         \
         return holds;                                                                                        \
@@ -283,6 +285,19 @@ static int copy_for(struct rs_thread *t, struct words *w, void **copy_out)
     return *copy_out ? 0 : rs_fail(RS_E_NOMEM, "no memory to look at %zu words", w->nelems);
 }
 
+/* The words that were found, one by one. at: as look gave it. */
+static __attribute__((cold)) int tell_words(struct rs_thread *t, const struct words *w, enum how how,
+                                            size_t at)
+{
+    size_t n = how == ALL ? w->nelems : how == ANY ? 1 : at;
+    for (size_t i = 0; i < n; i++) {
+        size_t element = how == ALL ? i : how == ANY ? at : w->indices[i];
+        if (how == ALL && w->status && w->status[i]) continue;
+        RS_TRY(rs_probe_seen(t, (const char *)w->ivars + element * w->width, w->width));
+    }
+    return 0;
+}
+
 /* The whole of a call but its frame; *at as look gives it, 1 for a test of all that holds. */
 static int on_words(struct rs_thread *t, const struct words *given, enum how how, bool wait, size_t *at)
 {
@@ -306,6 +321,7 @@ static int on_words(struct rs_thread *t, const struct words *given, enum how how
         t->describe = NULL;
     }
     free(copy);
+    if (rc == 0 && done && rs_probed(t)) rc = tell_words(t, given, how, *at);
     if (how == ALL) *at = done;
     if (how == ANY && !done) *at = SIZE_MAX;
     if (how == SOME && !done) *at = 0;

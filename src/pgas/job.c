@@ -71,7 +71,7 @@ static void write_detail(struct rs_thread *thread, uint64_t since_ns)
     char text[RS_NOTE_DETAIL_NBYTES] = "waits";
     if (thread->describe) thread->describe(thread->describe_arg, text, sizeof text);
     rs_note_detail(thread->note, since_ns, text);
-    thread->waited = true;
+    thread->after |= RS_AFTER_WAIT;
 }
 
 /* Why the job is broken, and what this thread waits for in vain. */

@@ -18,6 +18,7 @@
 #include "device/device.h"
 #include "observe/board.h"
 #include "observe/counters.h"
+#include "observe/probe.h"
 #include "pgas/heap.h"
 #include "pgas/hosts.h"
 #include "pgas/mail.h"
@@ -82,6 +83,7 @@ struct rs_job {
     pthread_mutex_t buffers_lock;
     struct rs_buffer *buffers; /* owned, sorted */
     size_t n_buffers, buffers_capacity;
+    struct rs_probe probe;      /* who looks at calls */
     struct rs_counters retired; /* of threads that ended; under thread.c's lock */
     bool built;                 /* init went through: finalize may be collective */
 };

@@ -31,6 +31,9 @@ static void leave_locked(struct rs_thread *thread)
     if (thread->note != &thread->spare_note) rs_board_release_note(&job->board, thread->note);
     thread->note = &thread->spare_note;
     rs_counters_fini(&thread->counters);
+    rs_probe_detach(&thread->probe);
+    thread->after = 0;
+    atomic_store_explicit(&thread->entry, NULL, memory_order_relaxed);
     atomic_store_explicit(&thread->job, NULL, memory_order_relaxed);
 }
 
@@ -78,11 +81,14 @@ int rs_thread_attach(struct rs_job *job)
         list = thread;
     }
     int rc = rs_counters_init(&thread->counters, job->n_pes);
+    if (rc == 0 && (rc = rs_probe_attach(&thread->probe, &job->probe)) < 0)
+        rs_counters_fini(&thread->counters);
     if (rc == 0) {
         memset(thread->hit, 0, sizeof thread->hit);
         thread->describe = NULL;
         thread->note = rs_board_claim_note(&job->board, &thread->spare_note);
         atomic_store_explicit(&thread->job, job, memory_order_relaxed);
+        atomic_store_explicit(&thread->entry, thread->probe.probe ? NULL : job, memory_order_relaxed);
     }
     pthread_mutex_unlock(&lock);
     rs_self = thread;

@@ -14,6 +14,7 @@
 
 #include "observe/board.h"
 #include "observe/counters.h"
+#include "observe/probe.h"
 
 struct rs_job;
 
@@ -32,6 +33,8 @@ struct rs_drain {
 
 struct rs_thread {
     struct rs_job *_Atomic job; /* W: owner, attaching; finalize, NULL. R: owner, relaxed */
+    struct rs_job
+        *_Atomic entry; /* the same; NULL also while somebody looks at its calls (observe/probe.h) */
     struct rs_note *note;
     struct rs_hit hit[2];
     struct rs_counters counters;
@@ -41,10 +44,14 @@ struct rs_thread {
     const void *describe_arg;
     uint64_t awaits, awaits_step;  /* as in struct rs_note; set before a collective waits. Owner only */
     const struct rs_drain *drains; /* NULL: none. Owner only */
-    bool waited; /* a slow tick wrote details into the note: to be taken out when the call ends. Owner only */
+    uint32_t after;                /* RS_AFTER_*: what is to do when the call ends. Owner only */
+    struct rs_probe_thread probe;
     struct rs_note spare_note; /* when the board has no free one */
     struct rs_thread *next;    /* under the lock of thread.c */
 };
+
+#define RS_AFTER_WAIT 1u  /* a slow tick wrote details into the note: take them out */
+#define RS_AFTER_PROBE 2u /* tell who looks */
 
 extern _Thread_local struct rs_thread *rs_self __attribute__((tls_model("initial-exec")));
 

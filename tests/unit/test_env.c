@@ -3,7 +3,6 @@
  * rs_bootstrap_env: PEs are child processes with the environment that a launcher would give them. Covers
  * src/bootstrap/env.c and publish.c.
  */
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -27,6 +26,7 @@
 #include "bootstrap/launchers.h"
 #include "bootstrap/link.h"
 #include "entries.h"
+#include "ports.h"
 
 enum { MAX_RANKS = 8 };
 
@@ -152,18 +152,6 @@ static void run_job(const char *rank_variable, const char *launcher, int nranks,
 }
 
 /* A free port whose next 16 are most likely free too. */
-static int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-    close(fd);
-    int port = ntohs(address.sin_port);
-    return port > 65500 ? port - 100 : port;
-}
-
 static void torch_environment(int nranks, bool one_host)
 {
     clear_environment(NULL);
@@ -419,13 +407,6 @@ static void pmi_servers_that_fail_are_named_with_what_they_said(void **state)
 
 /* ---- strangers at rank 0's offer ---- */
 
-static struct sockaddr_in loopback(int port)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    to.sin_port = htons((uint16_t)port);
-    return to;
-}
-
 /* Bytes got back (0: closed without one), or -1: nobody listens, or the connection just hangs. */
 static int offer_with(const char *bytes, size_t nbytes, int port)
 {
@@ -440,18 +421,6 @@ static int offer_with(const char *bytes, size_t nbytes, int port)
     }
     close(fd);
     return got;
-}
-
-/* Its own connection would be one in some 5000. */
-static void a_port_where_nobody_listens_refuses_each_time(void **state)
-{
-    (void)state;
-    struct sockaddr_in to = loopback(free_port() + 1);
-    for (int i = 0; i < 40000; i++) {
-        int fd = rs_link_connect((struct sockaddr *)&to, sizeof(to), rs_os_now_ns() + 20000000000u);
-        assert_int_equal(fd, RS_E_SYSTEM);
-        assert_int_equal(errno, ECONNREFUSED);
-    }
 }
 
 /* A port scanner, an HTTP client and a wrong cookie come before rank 1: none gets a byte, and the job meets. */
@@ -601,7 +570,6 @@ int main(void)
         TEST(launchers_without_a_channel_name_the_remedy),
         TEST(the_inner_launcher_is_taken),
         TEST(pmi_servers_that_fail_are_named_with_what_they_said),
-        TEST(a_port_where_nobody_listens_refuses_each_time),
         TEST(strangers_at_the_offer_get_nothing_and_stop_nobody),
         TEST(rocshmem_run_hands_the_unique_id_over),
         TEST(bad_numbers_are_errors_naming_variable_and_value),

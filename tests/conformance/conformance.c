@@ -19,7 +19,7 @@ bool on_host;
 static const struct chapter *const chapters[] = {
     &info_chapter,   &memory_chapter,       &rma_chapter,     &amo_chapter,  &signal_chapter,
     &order_chapter,  &collective_chapter,   &reduce_chapter,  &team_chapter, &context_chapter,
-    &stream_chapter, &stream_order_chapter, &strided_chapter, &wait_chapter,
+    &stream_chapter, &stream_order_chapter, &strided_chapter, &wait_chapter, &model_chapter,
 };
 
 enum { FAILURES_PRINTED = 5, CASE_SECONDS = 100 };

@@ -47,7 +47,7 @@ struct chapter {
 
 extern const struct chapter info_chapter, memory_chapter, rma_chapter, amo_chapter, signal_chapter,
     order_chapter, collective_chapter, reduce_chapter, team_chapter, context_chapter, stream_chapter,
-    stream_order_chapter, strided_chapter, wait_chapter;
+    stream_order_chapter, strided_chapter, wait_chapter, model_chapter;
 
 extern int me, n_pes; /* set before any case runs */
 /* PEs of this PE's host, found out without asking the library; this PE's place among them. */

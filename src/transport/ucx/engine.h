@@ -114,6 +114,7 @@ struct rs_network {
     int efd, wake_fd;
     pthread_t thread;
     bool threaded, closing;
+    bool dropped; /* rubbish has come and was told of: once is enough */
     atomic_bool stop;
     _Atomic uint64_t
         n_polls; /* calls of progress by threads that wait. W: they, relaxed. R: our thread: is anybody there? */

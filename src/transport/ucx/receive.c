@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "transport/transport.h"
 #include "transport/ucx/engine.h"
@@ -128,35 +129,42 @@ static const char *queue_data(struct rs_network *network, struct rs_peer *peer, 
     return NULL;
 }
 
-static const char *take_data(struct rs_network *network, const struct rs_wire *wire, const void *data,
-                             size_t nbytes)
+static const char not_asked[] = "it answers what this PE did not ask it";
+
+static const char *take_data(struct rs_network *network, const struct rs_peer *peer,
+                             const struct rs_wire *wire, const void *data, size_t nbytes)
 {
     struct rs_device *device = network->host->device;
     struct rs_pending *pending = rs_engine_pending(network, wire->token);
     if (!pending) return NULL; /* given up */
+    if (pending->pe != peer->pe || pending->nbytes == 0) return not_asked;
     if (nbytes > pending->left || wire->offset > pending->nbytes || nbytes > pending->nbytes - wire->offset)
         return "it answers with more bytes than were wanted";
     void *to = (char *)pending->dest + wire->offset;
-    if (!pending->staged)
+    if (!pending->staged && nbytes)
         store(to, data, nbytes);
-    else if (device->ops->transfer(device, to, data, nbytes) < 0)
+    else if (nbytes && device->ops->transfer(device, to, data, nbytes) < 0)
         return "the bytes that it sent could not be copied to the device";
     pending->left -= nbytes;
     if (pending->left == 0) rs_engine_finish(network, pending, 0);
     return NULL;
 }
 
-static void take_value(struct rs_network *network, const struct rs_wire *wire)
+static const char *take_value(struct rs_network *network, const struct rs_peer *peer,
+                              const struct rs_wire *wire)
 {
     struct rs_pending *pending = rs_engine_pending(network, wire->token);
-    if (!pending) return;
+    if (!pending) return NULL;
+    if (pending->pe != peer->pe || pending->nbytes != 0) return not_asked;
     *(uint64_t *)pending->dest = wire->value;
     rs_engine_finish(network, pending, 0);
+    return NULL;
 }
 
-static void take_ack(struct rs_peer *peer, const struct rs_wire *wire)
+static const char *take_ack(struct rs_peer *peer, const struct rs_wire *wire)
 {
-    if (wire->value > peer->acked && wire->value <= peer->issued) peer->acked = wire->value;
+    if (wire->value > peer->issued) return "it acknowledges more than was sent";
+    if (wire->value > peer->acked) peer->acked = wire->value;
     while (peer->waiting && peer->waiting->count <= peer->acked) {
         struct rs_done *waiting = peer->waiting;
         peer->waiting = waiting->next;
@@ -164,11 +172,13 @@ static void take_ack(struct rs_peer *peer, const struct rs_wire *wire)
         waiting->done(waiting->arg, 0);
         free(waiting);
     }
+    return NULL;
 }
 
 static const char *take_message(struct rs_network *network, struct rs_peer *peer, const struct rs_wire *wire,
                                 const void *head, const void *data, size_t nbytes)
 {
+    if (wire->head_nbytes > RS_NETWORK_HEAD_NBYTES) return "its message has too long a head";
     if (wire->more || peer->parts_nbytes) {
         if (peer->parts_nbytes + nbytes > peer->parts_room) {
             size_t room = 2 * (peer->parts_nbytes + nbytes);
@@ -177,7 +187,7 @@ static const char *take_message(struct rs_network *network, struct rs_peer *peer
             peer->parts = more;
             peer->parts_room = room;
         }
-        memcpy(peer->parts + peer->parts_nbytes, data, nbytes);
+        if (nbytes) memcpy(peer->parts + peer->parts_nbytes, data, nbytes);
         peer->parts_nbytes += nbytes;
         if (wire->more) return NULL;
         data = peer->parts;
@@ -197,15 +207,13 @@ static const char *take(struct rs_network *network, struct rs_peer *peer, const 
     case RS_WIRE_GET:
         return queue_data(network, peer, wire);
     case RS_WIRE_DATA:
-        return take_data(network, wire, data, nbytes);
+        return take_data(network, peer, wire, data, nbytes);
     case RS_WIRE_AMO:
         return apply_amo(network, peer, wire);
     case RS_WIRE_VALUE:
-        take_value(network, wire);
-        return NULL;
+        return take_value(network, peer, wire);
     case RS_WIRE_ACK:
-        take_ack(peer, wire);
-        return NULL;
+        return take_ack(peer, wire);
     case RS_WIRE_MESSAGE:
         return take_message(network, peer, wire, head, data, nbytes);
     case RS_WIRE_BYE:
@@ -216,16 +224,31 @@ static const char *take(struct rs_network *network, struct rs_peer *peer, const 
     }
 }
 
+/* It is not known who sent it, or it is not one of ours: a stranger must not be able to lose a PE its job. */
+static ucs_status_t drop(struct rs_network *network, const char *why)
+{
+    if (!network->dropped)
+        network->host->log(RS_LOG_WARN,
+                           "a message that %s came over the network and was dropped, and so are all like it; "
+                           "does something else connect to this PE's port",
+                           why);
+    network->dropped = true;
+    return UCS_OK;
+}
+
 ucs_status_t rs_engine_receive(void *arg, const void *header, size_t header_nbytes, void *data, size_t nbytes,
                                const ucp_am_recv_param_t *param)
 {
     struct rs_network *network = arg;
     struct rs_wire wire;
-    if (header_nbytes < sizeof wire || param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
-        return UCS_OK; /* no one of ours */
+    if (header_nbytes < sizeof wire) return drop(network, "is too short");
+    if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) return drop(network, "has not come whole");
     memcpy(&wire, header, sizeof wire);
+    if (wire.head_nbytes != header_nbytes - sizeof wire)
+        return drop(network, "has another length than it says");
     struct rs_peer *peer = rs_engine_find(network, wire.from);
-    if (!peer || wire.head_nbytes != header_nbytes - sizeof wire) return UCS_OK;
+    if (!peer) return drop(network, "is from no PE of this job");
+    if (peer->lost) return UCS_OK;
     const char *wrong = wire.number != peer->come++ ? "its messages come out of order" : NULL;
     if (!wrong) wrong = take(network, peer, &wire, (const char *)header + sizeof wire, data, nbytes);
     if (wrong) rs_engine_lose(network, peer, wrong);

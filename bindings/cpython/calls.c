@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "place.h"
+
 _Atomic size_t gil_from;
 _Atomic unsigned jobs_over;
 
@@ -50,6 +52,7 @@ FUNCTION0(hip_device_synchronize)
 
 FUNCTION0(rocshmem_init)
 {
+    place_open();
     WITHOUT_GIL(rocshmem_init());
     calls_update();
     return none_or_raise(module);
@@ -63,6 +66,7 @@ FUNCTION(rocshmem_init_attr, 0, {NAME_rank, INT32}, {NAME_nranks, INT32}, {NAME_
                           "invalid unique ID size: uid must have the 128 bytes of rocshmem_get_uniqueid");
     memcpy(&attr.uid, PyBytes_AsString(v[2].object), sizeof attr.uid);
     int status;
+    place_open();
     WITHOUT_GIL(status = rocshmem_init_attr(ROCSHMEM_INIT_WITH_UNIQUEID, &attr));
     calls_update();
     return none_or_status(module, status, "rocshmem_init_attr");

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "place.h"
+
 _Thread_local bool call_failed __attribute__((tls_model("initial-exec")));
 
 static _Atomic int attached; /* modules that want our handler: re-imports make a second one */
@@ -39,6 +41,7 @@ void errors_attach(void)
     atomic_fetch_add(&attached, 1);
     rocshmemx_set_error_handler(on_error, NULL);
     rocshmemx_set_interrupt_hook(on_wait, NULL);
+    rocshmemx_set_location_hook(place_hook, NULL);
 }
 
 void errors_detach(void)
@@ -46,6 +49,7 @@ void errors_detach(void)
     if (atomic_fetch_sub(&attached, 1) != 1) return;
     rocshmemx_set_error_handler(NULL, NULL);
     rocshmemx_set_interrupt_hook(NULL, NULL);
+    rocshmemx_set_location_hook(NULL, NULL);
 }
 
 void forget_failure(void)

@@ -79,6 +79,13 @@ ROCSHMEM_API const char *rocshmemx_status_text(int status);
  *  PE and say so. Source: extension. Since 0.1. */
 ROCSHMEM_API void rocshmemx_set_interrupt_hook(int (*hook)(void *arg), void *arg);
 
+/** Let a language runtime say where the program of the calling thread is, for state dumps.
+ *  hook  writes a text such as "train.py:41 in step" to out, of nbytes bytes, and gives 1; 0 when it does not know; NULL
+ *  removes it. in_handler: it is called in a signal handler, at any point of the thread: only what is async-signal-safe
+ *  Local, process-wide. Source: extension. Since 0.2. */
+ROCSHMEM_API void
+rocshmemx_set_location_hook(int (*hook)(void *arg, int in_handler, char *out, size_t nbytes), void *arg);
+
 /** Make the global and static variables of the executable symmetric in the jobs that this process joins from now on:
  *  their addresses are good wherever a symmetric address is asked for. All PEs must run the same executable and
  *  agree on this (init checks both).

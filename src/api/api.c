@@ -38,6 +38,11 @@ const char *rocshmemx_status_text(int status)
     return rs_status_text(status);
 }
 
+void rocshmemx_set_location_hook(int (*hook)(void *arg, int in_handler, char *out, size_t nbytes), void *arg)
+{
+    rs_job_set_locator(hook, arg);
+}
+
 void rocshmemx_set_interrupt_hook(int (*hook)(void *arg), void *arg)
 {
     rs_job_set_interrupt(hook, arg);

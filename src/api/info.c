@@ -105,7 +105,8 @@ int rocshmemx_dump_state(int fd)
         rs_fail(RS_E_ARG, "fd is %d, no open file descriptor", fd);
         return rs_return(__func__);
     }
-    rs_dump_state(&rs_thread_job(rs_self)->board, fd);
+    rs_job_locate(rs_self);
+    rs_dump_state(&rs_thread_job(rs_self)->board, fd, RS_PAGE_ASKED);
     return 0;
 }
 

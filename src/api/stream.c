@@ -340,10 +340,12 @@ struct synchronized {
     struct rs_drain drain;
 };
 
-static void describe(const void *arg, char *out, size_t nbytes)
+static void describe(const void *arg, struct rs_waits *out)
 {
     const struct synchronized *what = arg;
-    what->device->ops->describe(what->device, what->drain.stream, what->drain.all, out, nbytes);
+    *out = (struct rs_waits){.kind = RS_WAITS_STREAM};
+    what->device->ops->describe(what->device, what->drain.stream, what->drain.all, out->text,
+                                sizeof out->text);
 }
 
 int rs_synchronize(struct rs_thread *t, void *stream, bool all)

@@ -20,13 +20,16 @@ struct waited_for {
     uint64_t last; /* what was seen last */
 };
 
-static void describe(const void *arg, char *out, size_t nbytes)
+static void describe(const void *arg, struct rs_waits *out)
 {
     const struct waited_for *w = arg;
     uint64_t now = w->last;
     if (w->job->device.ops->cpu_reaches_heap) (void)rs_job_load(w->job, w->word, w->width, &now);
-    snprintf(out, nbytes, "waits for the word at %p to be %s %" PRIu64 "; it is %" PRIu64, w->word,
-             rs_cmp_name(w->cmp), w->value, now);
+    char place[80];
+    rs_heap_place(&w->job->heap, w->word, place, sizeof place);
+    *out = (struct rs_waits){.kind = RS_WAITS_WORD};
+    snprintf(out->text, sizeof out->text, "waits for the word at %s to be %s %" PRIu64 "; it is %" PRIu64,
+             place, rs_cmp_name(w->cmp), w->value, now);
 }
 
 /* What the caller calls the word: signal waits say sig_addr, typed ones ivar. */
@@ -149,6 +152,7 @@ struct words {
     size_t *indices; /* of the some forms */
     size_t width;
     bool is_signed;
+    const void *symmetric; /* ivars as they were given, where that is a copy */
 };
 enum how { ALL, ANY, SOME };
 
@@ -223,7 +227,7 @@ static bool is_empty(const struct words *w)
 }
 
 /* How many elements of the set do not hold now, and the first of them. */
-static void describe_words(const void *arg, char *out, size_t nbytes)
+static void describe_words(const void *arg, struct rs_waits *out)
 {
     const struct words *w = arg;
     char list[64] = "";
@@ -248,8 +252,11 @@ static void describe_words(const void *arg, char *out, size_t nbytes)
             snprintf(value, sizeof value, "%" PRIu64,
                      (uint64_t)v << (64 - 8 * w->width) >> (64 - 8 * w->width));
     }
-    snprintf(out, nbytes, "waits for words of the %zu at %p to be %s %s; %zu are not: %s%s", n, w->ivars,
-             rs_cmp_name(w->cmp), value, missing, list, shown < missing ? " ..." : "");
+    char place[80];
+    rs_heap_place(&rs_thread_job(rs_self)->heap, w->symmetric, place, sizeof place);
+    *out = (struct rs_waits){.kind = RS_WAITS_WORD};
+    snprintf(out->text, sizeof out->text, "waits for words of the %zu at %s to be %s %s; %zu are not: %s%s",
+             n, place, rs_cmp_name(w->cmp), value, missing, list, shown < missing ? " ..." : "");
 }
 
 static int check_words(struct rs_thread *t, const struct words *w, enum how how)
@@ -306,6 +313,7 @@ static int on_words(struct rs_thread *t, const struct words *given, enum how how
     void *copy = NULL;
     RS_TRY(check_words(t, given, how));
     RS_TRY(copy_for(t, &seen, &copy));
+    seen.symmetric = given->ivars;
     if (copy) seen.ivars = copy;
     rs_job_poll(rs_thread_job(t));
     int rc = refresh(t, given, copy);
@@ -346,8 +354,9 @@ static size_t words_call(const char *function, uint32_t call, enum how how, bool
 }
 
 #define WORDS_(name, T, CALL, how, wait, values, step, indices)                                              \
-    words_call(__func__, RS_CALL_TYPED(RS_CALL_##CALL, RS_TYPE_##name), how, wait,                           \
-               &(struct words){ivars, nelems, status, cmp, values, step, indices, sizeof(T), (T)-1 < (T)1})
+    words_call(                                                                                              \
+        __func__, RS_CALL_TYPED(RS_CALL_##CALL, RS_TYPE_##name), how, wait,                                  \
+        &(struct words){ivars, nelems, status, cmp, values, step, indices, sizeof(T), (T)-1 < (T)1, NULL})
 
 /* The three forms of a wait or a test: with one value, or with a vector of them. */
 #define THREE(name, T, verb, VERB, wait, R, give, vector, VECTOR, parameter, values, step)                   \

@@ -32,7 +32,7 @@ static struct layout layout_of(int n_local, int max_teams)
 {
     size_t n = (size_t)n_local;
     struct layout l;
-    l.vitals = page_up(sizeof(struct rs_abort) + sizeof(struct rs_exit));
+    l.vitals = page_up(sizeof(struct rs_abort) + sizeof(struct rs_exit) + sizeof(struct rs_page));
     l.notes = page_up(l.vitals + n * sizeof(struct rs_vital));
     l.drops = page_up(l.notes + n * RS_NOTES_A_PE * sizeof(struct rs_note));
     l.room = page_up(l.drops + n * RS_DROP_LOG * sizeof(uint64_t));
@@ -56,6 +56,7 @@ int rs_board_attach(struct rs_board *board, void *memory, int n_local, int my_lo
     board->max_teams = max_teams;
     board->abort = (struct rs_abort *)board->base;
     board->exit = (struct rs_exit *)(board->base + sizeof(struct rs_abort));
+    board->page = (struct rs_page *)(board->base + sizeof(struct rs_abort) + sizeof(struct rs_exit));
     board->vitals = (struct rs_vital *)(board->base + l.vitals);
     board->notes = (struct rs_note *)(board->base + l.notes);
     board->drops = (uint64_t *)(void *)(board->base + l.drops);
@@ -128,21 +129,59 @@ void rs_board_release_note(struct rs_board *board, struct rs_note *note)
     atomic_store_explicit(&note->tid, 0, memory_order_relaxed);
 }
 
-void rs_note_detail(struct rs_note *note, uint64_t since_ns, const char *text)
+/* A seqlock whose data are relaxed atomics: the fence keeps them behind the odd sequence, the release store before
+ * the even one. The owner's handler may come between any two of these: it sees an odd sequence and writes nothing, or an
+ * even one, with nothing half done. What the compiler may not do is to mix them: all are atomics, and signal fences are
+ * implied by the fence and the release. */
+static uint32_t write_begin(struct rs_note *note)
 {
-    /* A seqlock whose data are relaxed atomics: the fence keeps them behind the odd sequence, the release
-     * store before the even one. */
     uint32_t sequence = atomic_load_explicit(&note->sequence, memory_order_relaxed);
     atomic_store_explicit(&note->sequence, sequence + 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
-    atomic_store_explicit(&note->wait_since_ns, text ? since_ns : 0, memory_order_relaxed);
-    if (text) {
-        uint64_t words[RS_NOTE_DETAIL_NBYTES / 8] = {0};
-        memcpy(words, text, strnlen(text, RS_NOTE_DETAIL_NBYTES - 1));
-        for (int i = 0; i < RS_NOTE_DETAIL_NBYTES / 8; i++)
-            atomic_store_explicit(&note->detail[i], words[i], memory_order_relaxed);
-    }
+    return sequence;
+}
+
+static void write_end(struct rs_note *note, uint32_t sequence)
+{
     atomic_store_explicit(&note->sequence, sequence + 2, memory_order_release);
+}
+
+/* At most n words of a text, with its end. */
+static void write_text(_Atomic uint64_t *to, size_t n, const char *text)
+{
+    size_t length = strnlen(text, n * 8 - 1);
+    for (size_t i = 0; i < n && i * 8 <= length; i++) {
+        uint64_t word = 0;
+        memcpy(&word, text + i * 8, length - i * 8 < 8 ? length - i * 8 : 8);
+        atomic_store_explicit(&to[i], word, memory_order_relaxed);
+    }
+}
+
+void rs_note_detail(struct rs_note *note, uint64_t since_ns, const struct rs_waits *waits)
+{
+    uint32_t sequence = write_begin(note);
+    atomic_store_explicit(&note->wait_since_ns, waits ? since_ns : 0, memory_order_relaxed);
+    if (waits) {
+        uint64_t words[sizeof *waits / 8];
+        memcpy(words, waits, sizeof words);
+        for (size_t i = 0; i < sizeof words / 8; i++)
+            atomic_store_explicit(&note->waits[i], words[i], memory_order_relaxed);
+    } else { /* where it was then is not where it is */
+        atomic_store_explicit(&note->where[0], 0, memory_order_relaxed);
+        atomic_store_explicit(&note->frames[0], 0, memory_order_relaxed);
+    }
+    write_end(note, sequence);
+}
+
+bool rs_note_answer(struct rs_note *note, uint32_t asked, const char *where, const char *frames)
+{
+    if (atomic_load_explicit(&note->sequence, memory_order_relaxed) % 2) return false;
+    uint32_t sequence = write_begin(note);
+    write_text(note->where, RS_SEEN_WHERE / 8, where);
+    if (frames) write_text(note->frames, RS_SEEN_FRAMES / 8, frames);
+    write_end(note, sequence);
+    atomic_store_explicit(&note->answered, asked, memory_order_release);
+    return true;
 }
 
 void rs_board_abort(struct rs_board *board, int status, int pe, const char *op, const char *text)
@@ -207,7 +246,19 @@ static void report_death(struct rs_board *board, int local)
     rs_board_abort(board, RS_E_PEER, vital->pe, name, text);
 }
 
-int rs_board_look(struct rs_board *board, uint64_t now_ns)
+static int find_dead(struct rs_board *board)
+{
+    for (int i = 0; i < board->n_local; i++) {
+        if (i == board->my_local) continue;
+        if (atomic_load_explicit(&board->vitals[i].state, memory_order_acquire) != RS_PE_RUNNING) continue;
+        if (!is_dead(board, i)) continue;
+        /* It may have left properly between the two looks. */
+        if (atomic_load_explicit(&board->vitals[i].state, memory_order_acquire) == RS_PE_RUNNING) return i;
+    }
+    return -1;
+}
+
+int rs_board_look(struct rs_board *board, uint64_t now_ns, void (*before)(const struct rs_board *board))
 {
     if (rs_board_is_broken(board)) return rs_board_broken(board);
     uint64_t due = atomic_load_explicit(&board->next_look_ns, memory_order_relaxed);
@@ -217,14 +268,9 @@ int rs_board_look(struct rs_board *board, uint64_t now_ns)
     if (!atomic_compare_exchange_strong_explicit(&board->next_look_ns, &due, UINT64_MAX, memory_order_acquire,
                                                  memory_order_relaxed))
         return 0;
-    for (int i = 0; i < board->n_local; i++) {
-        if (i == board->my_local) continue;
-        if (atomic_load_explicit(&board->vitals[i].state, memory_order_acquire) != RS_PE_RUNNING) continue;
-        if (!is_dead(board, i)) continue;
-        /* It may have left properly between the two looks. */
-        if (atomic_load_explicit(&board->vitals[i].state, memory_order_acquire) == RS_PE_RUNNING)
-            report_death(board, i);
-    }
+    int dead = find_dead(board);
+    if (dead >= 0 && before) before(board);
+    if (dead >= 0) report_death(board, dead);
     atomic_store_explicit(&board->next_look_ns, now_ns + LOOK_NS, memory_order_release);
     return rs_board_is_broken(board) ? rs_board_broken(board) : 0;
 }

@@ -75,16 +75,21 @@ void rs_call_name(uint32_t word, char *out, size_t nbytes)
     }
 }
 
+void rs_team_name(uint32_t id, char *out, size_t nbytes)
+{
+    if (id == UINT32_MAX - 1)
+        snprintf(out, nbytes, "world");
+    else if (id == 1)
+        snprintf(out, nbytes, "shared");
+    else
+        snprintf(out, nbytes, "%" PRIu32, id);
+}
+
 void rs_signature_format(const struct rs_signature *s, char *out, size_t nbytes)
 {
     char name[64], team[24];
     rs_call_name(s->call, name, sizeof name);
-    if (s->team == UINT32_MAX - 1)
-        snprintf(team, sizeof team, "world");
-    else if (s->team == 1)
-        snprintf(team, sizeof team, "shared");
-    else
-        snprintf(team, sizeof team, "%" PRIu32, s->team);
+    rs_team_name(s->team, team, sizeof team);
     uint64_t a = s->arg[0], b = s->arg[1], c = s->arg[2];
     const char *unit = strstr(name + strlen("rocshmem"), "mem") ? "bytes" : "elements";
     switch (s->kind) {

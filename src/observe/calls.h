@@ -57,6 +57,8 @@ enum rs_call_group rs_call_group(uint32_t word);
 const char *rs_type_name(enum rs_type type);
 size_t rs_type_nbytes(enum rs_type type);
 bool rs_type_is_integer(enum rs_type type);
+/* "world", "shared", or the number, for a team's id. */
+void rs_team_name(uint32_t id, char *out, size_t nbytes);
 const char *rs_cmp_name(int cmp); /* "GE", or "?" */
 
 /* What a PE said when it entered a collective. Two PEs are in the same collective when kind, width and args

@@ -117,11 +117,13 @@ static int publish(const struct active_set *set)
     return mine ? tell(set, &place) : 0;
 }
 
-static void describe(const void *arg, char *out, size_t nbytes)
+static void describe(const void *arg, struct rs_waits *out)
 {
     const struct active_set *set = arg;
-    snprintf(out, nbytes, "active set (start %d, stride %d, size %d), used the first time, waits for PE %d",
-             set->start, set->stride, set->size, set->awaited);
+    *out = (struct rs_waits){.kind = RS_WAITS_PES, .n_pes = 1, .pes = {set->awaited}};
+    snprintf(out->text, sizeof out->text,
+             "active set (start %d, stride %d, size %d), used the first time, waits for PE %d", set->start,
+             set->stride, set->size, set->awaited);
 }
 
 /* Wait until all members have come: their slots. */

@@ -5,6 +5,7 @@
  */
 #include "pgas/heap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,6 +361,18 @@ int rs_heap_explain(struct rs_heap *heap, const char *what, const void *p, size_
                        (void *)(heap->base + a.offset));
     return rs_fail(RS_E_ARG, "%s %p + %zu bytes leaves its allocation, which is %llu bytes at %p", what, p,
                    nbytes, (unsigned long long)a.nbytes, (void *)(heap->base + a.offset));
+}
+
+void rs_heap_place(struct rs_heap *heap, const void *p, char *out, size_t nbytes)
+{
+    uintptr_t base;
+    size_t size;
+    uint64_t generation;
+    if (!rs_heap_find(heap, p, &base, &size, &generation))
+        snprintf(out, nbytes, "%p", p);
+    else
+        snprintf(out, nbytes, "%p + %zu (heap offset %zu)", (void *)base, (size_t)((uintptr_t)p - base),
+                 (size_t)((uintptr_t)p - heap->base));
 }
 
 void rs_heap_info(struct rs_heap *heap, size_t *used_out, size_t *largest_free_out)

@@ -128,6 +128,9 @@ bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size
 int rs_heap_explain(struct rs_heap *heap, const char *what, const void *p, size_t nbytes);
 void rs_heap_info(struct rs_heap *heap, size_t *used_out, size_t *largest_free_out);
 
+/* "0x7f11c0000000 + 64 (heap offset 64)": the allocation around p and where in it. For messages; takes the lock. */
+void rs_heap_place(struct rs_heap *heap, const void *p, char *out, size_t nbytes);
+
 /* Is p inside this PE's heap? Two compares. */
 static inline bool rs_heap_contains(const struct rs_heap *heap, const void *p)
 {

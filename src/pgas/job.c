@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The job: what init builds, in order, and finalize takes apart. Also what every wait of it looks at.
+ * The job: what init builds, in order, and finalize takes apart.
  *
  * Building takes two all-gathers over the bootstrap: who is where and wants what; and whether everybody
  * succeeded. Between them the first PE of the host makes the board and the windows, and hands their
@@ -20,14 +20,12 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/status.h"
-#include "observe/dump.h"
 #include "pgas/collective.h"
-#include "pgas/deadlock.h"
 #include "pgas/network.h"
 #include "pgas/signals.h"
 #include "pgas/windows.h"
 
-#define LAYOUT_VERSION 6u /* of the board and the windows: PEs must run the same library */
+#define LAYOUT_VERSION 7u /* of the board and the windows: PEs must run the same library */
 
 _Static_assert(RS_ROOM_NBYTES == RS_DEVICE_SHARED_NBYTES, "the board has what a device wants");
 
@@ -47,67 +45,6 @@ struct outcome {
     int32_t status, reserved;
     char text[248];
 };
-
-static int (*_Atomic interrupt_hook)(
-    void *); /* W: any thread. R: ticks. Its argument is written before it, release/acquire */
-static void *interrupt_arg;
-
-void rs_job_set_interrupt(int (*hook)(void *arg), void *arg)
-{
-    interrupt_arg = arg;
-    atomic_store_explicit(&interrupt_hook, hook, memory_order_release);
-}
-
-int rs_job_interrupted(void)
-{
-    int (*hook)(void *) = atomic_load_explicit(&interrupt_hook, memory_order_acquire);
-    return hook && hook(interrupt_arg) ? rs_fail(RS_E_INTERRUPTED, "interrupted while it waited") : 0;
-}
-
-/* ---- waiting ---- */
-
-static void write_detail(struct rs_thread *thread, uint64_t since_ns)
-{
-    char text[RS_NOTE_DETAIL_NBYTES] = "waits";
-    if (thread->describe) thread->describe(thread->describe_arg, text, sizeof text);
-    rs_note_detail(thread->note, since_ns, text);
-    thread->after |= RS_AFTER_WAIT;
-}
-
-/* Why the job is broken, and what this thread waits for in vain. */
-static int told(const struct rs_thread *thread, int rc)
-{
-    char text[RS_NOTE_DETAIL_NBYTES] = "";
-    rocshmemx_error_t why = *rs_error_slot();
-    if ((rc != RS_E_PEER && rc != RS_E_BROKEN) || !thread->describe) return rc;
-    thread->describe(thread->describe_arg, text, sizeof text);
-    return rs_fail_pe(rc, why.pe, "%s; here: %s", why.text, text);
-}
-
-int rs_job_tick(void *arg, uint64_t waited_ns, int first)
-{
-    struct rs_job *job = arg;
-    struct rs_thread *thread = rs_self;
-    bool user =
-        atomic_load_explicit(&thread->job, memory_order_relaxed) == job; /* else one of our own threads */
-    uint64_t now = rs_os_now_ns();
-    if (user && (first || waited_ns % 128000000u < 1000000u))
-        write_detail(thread, now - waited_ns);                        /* now and then anew */
-    int rc = job->board.vitals ? rs_board_look(&job->board, now) : 0; /* init waits for its device before */
-    if (rc == 0 && job->net) rc = rs_network_tick(job, now);
-    if (!user || rc < 0) return user ? told(thread, rc) : rc;
-    if (thread->awaits || thread->drains) RS_TRY(rs_deadlock_look(job, thread, waited_ns));
-    RS_TRY(rs_job_interrupted());
-    if (job->config.timeout_ns && waited_ns > job->config.timeout_ns) {
-        char text[RS_NOTE_DETAIL_NBYTES] = "";
-        if (thread->describe) thread->describe(thread->describe_arg, text, sizeof text);
-        rs_dump_state(&job->board, STDERR_FILENO);
-        return rs_fail(RS_E_TIMEOUT,
-                       "waited longer than ROCSHMEM_TIMEOUT, %.3f s: %s; the state of all PEs is on stderr",
-                       (double)job->config.timeout_ns * 1e-9, text);
-    }
-    return 0;
-}
 
 /* ---- building ---- */
 

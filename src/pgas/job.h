@@ -98,8 +98,14 @@ int rs_job_create(struct rs_job **job_out, const struct rs_config *config, struc
                   const rocshmem_uniqueid_t *uid);
 /* Free everything; waits for nobody. NULL is fine. */
 void rs_job_destroy(struct rs_job *job);
-/* What a wait looks at on its slow ticks (struct rs_watch). arg: the job. */
+/* What a wait looks at on its slow ticks (struct rs_watch). arg: the job. tick.c has these. */
 int rs_job_tick(void *arg, uint64_t waited_ns, int first);
+/* Write into this thread's note where its program is, if a language runtime can tell. Not in a signal handler. */
+void rs_job_locate(struct rs_thread *thread);
+/* The same in a signal handler, with frames of C; context: the handler's third argument. Nothing outside a job. */
+void rs_job_locate_in_handler(const void *context);
+/* Whom they ask; process-wide. NULL: nobody. See rocshmemx_set_location_hook. */
+void rs_job_set_locator(int (*hook)(void *arg, int in_handler, char *out, size_t nbytes), void *arg);
 /* Whom ticks ask for pending signals; process-wide. NULL: nobody. */
 void rs_job_set_interrupt(int (*hook)(void *arg), void *arg);
 

@@ -121,7 +121,7 @@ void rs_network_verdict(struct rs_job *job)
     uint64_t deadline_ns = rs_os_now_ns() + GRACE_NS, now;
     while (!rs_board_is_broken(&job->board) && (now = rs_os_now_ns()) < deadline_ns) {
         rs_wait_sleep_ns(1000000);
-        (void)rs_board_look(&job->board, now);
+        (void)rs_board_look(&job->board, now, NULL);
     }
     rs_board_abort(&job->board, RS_E_PEER, error.pe, "network", error.text);
     (void)rs_board_broken(&job->board);

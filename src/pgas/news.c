@@ -75,11 +75,11 @@ static void look(void *arg)
         tell_exit(job, desk);
         return;
     }
-    if (rs_board_look(&job->board, rs_os_now_ns()) < 0) rs_error_clear();
+    if (rs_board_look(&job->board, rs_os_now_ns(), NULL) < 0) rs_error_clear();
     if (!desk->told_broken && rs_board_is_broken(&job->board)) tell_broken(job, desk);
-    uint32_t dumps = atomic_load_explicit(&exit->dumps, memory_order_relaxed);
-    if (dumps != desk->dumps) {
-        desk->dumps = dumps;
+    uint32_t wished = atomic_load_explicit(&job->board.page->wished, memory_order_acquire);
+    if (wished != desk->dumps) {
+        desk->dumps = wished;
         rs_vigil_tell(desk->vigil, RS_NEWS_DUMP, NULL, 0);
     }
 }
@@ -144,7 +144,7 @@ static void hear(void *arg, const struct rs_news *news)
     struct rs_news_desk *desk = job->news;
     if (!job->board.abort || news->host < 0 || news->host >= job->hosts.n) return;
     if (news->kind == RS_NEWS_DUMP) {
-        rs_dump_state(&job->board, STDERR_FILENO);
+        rs_dump_state(&job->board, STDERR_FILENO, RS_PAGE_ASKED);
     } else if (news->kind == RS_NEWS_EXIT) {
         hear_exit(job, news);
     } else {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Handlers run in any thread at any point: they read the board through one atomic pointer and call only what
- * rs_dump_state and _exit need.
+ * Handlers run in any thread at any point: they read the board through one atomic pointer, and call what is written for
+ * that: observe/dump.c, rs_job_locate_in_handler, _exit.
  */
 #include "pgas/signals.h"
 
 #include <errno.h>
+#include <execinfo.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include "base/os.h"
 #include "base/wait.h"
 #include "observe/dump.h"
+#include "observe/gather.h"
+#include "pgas/job.h"
 
 #define TELL_NS 500000000u /* how long an exit waits for news of it to be on their way to other hosts */
 
@@ -28,13 +31,25 @@ static int exit_signal(void)
     return SIGRTMIN + 6;
 }
 
-static void on_dump(int number)
+static void on_dump(int number, siginfo_t *info, void *context)
 {
     (void)number;
+    (void)info;
     int saved = errno;
     const struct rs_board *board = atomic_load_explicit(&board_for_handlers, memory_order_acquire);
-    if (board) rs_dump_state(board, STDERR_FILENO);
-    if (board) atomic_fetch_add_explicit(&board->exit->dumps, 1, memory_order_relaxed);
+    if (board) rs_job_locate_in_handler(context); /* who prints does not answer by itself meanwhile */
+    if (board) rs_page_wish(board, RS_PAGE_ASKED, false);
+    errno = saved;
+}
+
+/* Sent to one thread, it asks where that is; to the process, as rocshmem-run does, for a page. */
+static void on_ask(int number, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    if (info->si_code != SI_TKILL)
+        on_dump(number, info, context);
+    else if (atomic_load_explicit(&board_for_handlers, memory_order_acquire))
+        rs_job_locate_in_handler(context);
     errno = saved;
 }
 
@@ -46,25 +61,53 @@ static void on_exit_signal(int number)
         _exit(atomic_load_explicit(&board->exit->status, memory_order_relaxed));
 }
 
-static bool install(int number, void (*handler)(int), struct sigaction *old)
+static bool install(int number, void (*handler)(int), void (*teller)(int, siginfo_t *, void *),
+                    struct sigaction *old)
 {
     if (sigaction(number, NULL, old) < 0 || old->sa_handler != SIG_DFL) return false;
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_flags = SA_RESTART};
+    if (teller) {
+        action.sa_sigaction = teller;
+        action.sa_flags |= SA_SIGINFO;
+    } else {
+        action.sa_handler = handler;
+    }
     sigemptyset(&action.sa_mask);
     return sigaction(number, &action, NULL) == 0;
 }
 
+/* Ours alone. Between jobs it is ignored, as after them: a question may be on its way, and would end the process. */
+static void answer(bool on)
+{
+    struct sigaction action = {.sa_flags = SA_RESTART}, old;
+    if (sigaction(rs_gather_signal(), NULL, &old) < 0) return;
+    bool free = !(old.sa_flags & SA_SIGINFO) && (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN);
+    if (!free && old.sa_sigaction != on_ask) return; /* the program's own */
+    if (on) {
+        action.sa_sigaction = on_ask;
+        action.sa_flags |= SA_SIGINFO;
+    } else {
+        action.sa_handler = SIG_IGN;
+    }
+    sigemptyset(&action.sa_mask);
+    sigaction(rs_gather_signal(), &action, NULL);
+}
+
 void rs_signals_install(const struct rs_board *board)
 {
+    void *frame;
+    (void)backtrace(&frame, 1); /* its first call loads libgcc_s: not in a handler */
     atomic_store_explicit(&board_for_handlers, board, memory_order_release);
-    dump_installed = install(SIGUSR1, on_dump, &old_dump);
-    exit_installed = install(exit_signal(), on_exit_signal, &old_exit);
+    dump_installed = install(SIGUSR1, NULL, on_dump, &old_dump);
+    exit_installed = install(exit_signal(), on_exit_signal, NULL, &old_exit);
+    answer(true);
 }
 
 void rs_signals_restore(void)
 {
     if (dump_installed) sigaction(SIGUSR1, &old_dump, NULL);
     if (exit_installed) sigaction(exit_signal(), &old_exit, NULL);
+    answer(false);
     dump_installed = exit_installed = false;
     atomic_store_explicit(&board_for_handlers, NULL, memory_order_release);
 }

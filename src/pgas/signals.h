@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two Unix signals that a job listens to while it lives: SIGUSR1 prints the state of all PEs, and a
- * real-time signal ends this process with the status that rocshmem_global_exit put on the board. A handler
+ * The Unix signals that a job listens to while it lives: SIGUSR1 prints the state of all PEs; a real-time signal ends
+ * this process with the status that rocshmem_global_exit put on the board; another one asks a thread where it is. A handler
  * that the program installed before init stays.
  */
 #ifndef RS_PGAS_SIGNALS_H

@@ -27,20 +27,23 @@ static bool called_by(const struct rs_team *team, int i, uint64_t sequence, stru
     return team->posts[i] && rs_called_read(&team->posts[i]->called[sequence % RS_RING], sequence, out);
 }
 
-void rs_step_describe(const void *arg, char *out, size_t nbytes)
+void rs_step_describe(const void *arg, struct rs_waits *out)
 {
     const struct rs_step *step = arg;
     const struct rs_team *team = step->team;
-    char call[160] = "";
+    char call[160] = "", *text = out->text;
     struct rs_signature mine;
     uint64_t number = team->span ? rs_team_meets(team) : step->sequence - team->base;
+    const size_t nbytes = sizeof out->text;
     if (called_by(team, team->my_pe, step->sequence, &mine))
         rs_signature_format(&mine, call, sizeof call);
     else if (step->signature)
         rs_signature_format(step->signature, call, sizeof call);
-    int n = snprintf(out, nbytes, "%s #%" PRIu64 ", waits for PE", call, number);
+    *out = (struct rs_waits){.kind = RS_WAITS_PES, .team = team->id, .number = number};
+    int n = snprintf(text, nbytes, "%s #%" PRIu64 ", waits for PE", call, number);
     if (step->awaits && n > 0 && (size_t)n < nbytes)
-        snprintf(out + n, nbytes - (size_t)n, " %d of another host, or who is behind it", step->awaits - 1);
+        snprintf(text + n, nbytes - (size_t)n, " %d of another host, or who is behind it", step->awaits - 1);
+    if (step->awaits) out->pes[out->n_pes++] = step->awaits - 1;
     if (step->awaits) return;
     for (int i = 0; i < team->n_pes; i++) {
         if (!team->posts[i] || (team->span && team->my_pe != team->span->near[0] && i != team->span->near[0]))
@@ -48,7 +51,9 @@ void rs_step_describe(const void *arg, char *out, size_t nbytes)
         const struct rs_line *line = rs_step_line(step, i);
         if (i == team->my_pe || atomic_load_explicit(&line->sequence, memory_order_relaxed) >= step->sequence)
             continue;
-        if (n > 0 && (size_t)n < nbytes) n += snprintf(out + n, nbytes - (size_t)n, " %d", team->pes[i]);
+        if (out->n_pes < RS_WAITS_MOST) out->pes[out->n_pes] = team->pes[i];
+        out->n_pes++;
+        if (n > 0 && (size_t)n < nbytes) n += snprintf(text + n, nbytes - (size_t)n, " %d", team->pes[i]);
     }
 }
 

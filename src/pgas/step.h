@@ -70,7 +70,7 @@ int rs_span_reduce(struct rs_step *step, void *dest, const void *source, size_t 
 /* Of a span: complete the transfers of this step. */
 int rs_span_complete(const struct rs_step *step);
 /* What a wait in this step is for (rs_describe). arg: the struct rs_step. */
-void rs_step_describe(const void *arg, char *out, size_t nbytes);
+void rs_step_describe(const void *arg, struct rs_waits *out);
 /* A wait in a collective that was interrupted, or timed out, leaves this PE out of step: break the job. */
 void rs_step_abandon(const struct rs_step *step, int rc) __attribute__((cold));
 
@@ -101,6 +101,7 @@ static inline int rs_step_begin(struct rs_step *step, const struct rs_signature 
     if (RS_UNLIKELY(rs_board_is_broken(&team->job->board))) return rs_board_broken(&team->job->board);
     rs_signature_log(signature);
     step->sequence = ++team->sequence;
+    if (team->progress) rs_team_note_progress(team);
     step->met = false;
     uint64_t hash = rs_signature_hash(signature);
     team->history = (team->history ^ hash) * UINT64_C(0xd6e8feb86659fd93) + 1;

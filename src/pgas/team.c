@@ -127,6 +127,8 @@ int rs_team_make(struct rs_job *job, uint32_t id, const int *members, const int 
         if (members[i] == job->my_pe) {
             team->my_pe = i;
             team->slot = slots[i];
+            if (slots[i] < RS_PROGRESS_SLOTS)
+                team->progress = &job->board.vitals[job->my_local].progress[slots[i]];
         }
         team->pes[i] = members[i];
         int local = rs_job_local(job, members[i]);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "observe/board.h"
 #include "rocshmem/rocshmem.h"
 
 struct rs_job;
@@ -67,6 +68,8 @@ struct rs_team {
     void *stream_of[RS_STREAM_RING]; /* of the operations that were enqueued last; as stream_sequence */
     uint64_t stream_base;            /* where it started; constant */
 
+    struct rs_progress *progress; /* on the board, for a dump; NULL: there is no room for this slot */
+
     int num_contexts; /* of its configuration; constant once the team has a handle */
     int n_contexts;   /* made with it and alive; under the contexts' lock */
 
@@ -74,6 +77,15 @@ struct rs_team {
     bool destroyed;       /* under it */
     struct rs_team *next; /* under it: the hash chain */
 };
+
+/* A collective, or a later step of one, begins. For the thread in it. */
+static inline void rs_team_note_progress(const struct rs_team *team)
+{
+    uint64_t number = team->span ? atomic_load_explicit(&team->span->n_met, memory_order_relaxed) + 1
+                                 : team->sequence - team->base;
+    atomic_store_explicit(&team->progress->team, team->id + 1, memory_order_relaxed);
+    atomic_store_explicit(&team->progress->number, (uint32_t)number, memory_order_relaxed);
+}
 
 /* Meets of a span that this PE has begun: letters carry the number. For the thread in the meet. */
 static inline uint64_t rs_team_meets(const struct rs_team *team)

@@ -40,7 +40,7 @@ struct rs_thread {
     struct rs_counters counters;
     /* What this thread is about to wait for; called on the first slow tick of a wait. Owner only. NULL:
      * nothing to say. */
-    void (*describe)(const void *arg, char *out, size_t nbytes);
+    void (*describe)(const void *arg, struct rs_waits *out);
     const void *describe_arg;
     uint64_t awaits, awaits_step;  /* as in struct rs_note; set before a collective waits. Owner only */
     const struct rs_drain *drains; /* NULL: none. Owner only */
@@ -63,7 +63,7 @@ void rs_threads_detach(struct rs_job *job);
 void rs_threads_sum(struct rs_job *job, struct rs_counters *sum);
 void rs_threads_zero(struct rs_job *job);
 
-static inline void rs_describe(struct rs_thread *thread, void (*describe)(const void *, char *, size_t),
+static inline void rs_describe(struct rs_thread *thread, void (*describe)(const void *, struct rs_waits *),
                                const void *arg)
 {
     thread->describe = describe;

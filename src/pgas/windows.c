@@ -179,7 +179,7 @@ static int take_others(const struct rs_handover *handover, bool *taken)
         if (now >= handover->deadline_ns)
             return rs_fail(RS_E_BOOTSTRAP, "%d of %d PEs did not hand out their windows in time",
                            job->n_local - 1 - n_taken, job->n_local - 1);
-        if (job->board.vitals) RS_TRY(rs_board_look(&job->board, now)); /* there is none yet in init */
+        if (job->board.vitals) RS_TRY(rs_board_look(&job->board, now, NULL)); /* there is none yet in init */
         if (poll(&ready, 1, 100) <= 0) continue;
         int socket = accept4(handover->listener, NULL, NULL, SOCK_CLOEXEC);
         if (socket < 0) continue;

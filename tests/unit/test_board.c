@@ -60,7 +60,7 @@ static void every_pe_sees_who_the_others_are(void **state)
     }
     rs_board_leave(&boards[2]);
     assert_int_equal(atomic_load(&boards[1].vitals[2].state), RS_PE_GONE);
-    assert_int_equal(rs_board_look(&boards[0], rs_os_now_ns()), 0); /* one that left is not dead */
+    assert_int_equal(rs_board_look(&boards[0], rs_os_now_ns(), NULL), 0); /* one that left is not dead */
 }
 
 static void the_first_record_of_a_failure_stays(void **state)
@@ -74,7 +74,7 @@ static void the_first_record_of_a_failure_stays(void **state)
         assert_int_equal(rs_board_broken(&boards[i]), RS_E_MISMATCH);
         assert_string_equal(rs_error_slot()->text, "the first");
         assert_int_equal(rs_error_slot()->pe, 2);
-        assert_int_equal(rs_board_look(&boards[i], rs_os_now_ns()), RS_E_MISMATCH);
+        assert_int_equal(rs_board_look(&boards[i], rs_os_now_ns(), NULL), RS_E_MISMATCH);
     }
 }
 
@@ -110,7 +110,8 @@ static void claim_and_release(int number, void *arg)
         struct rs_note *note = rs_board_claim_note(&boards[number % PES], &spare);
         CHECK(note != &spare);
         rs_note_enter(note, RS_CALL_BARRIER_ALL);
-        rs_note_detail(note, rs_os_now_ns(), "a wait of some length, so that a torn one would show");
+        rs_note_detail(note, rs_os_now_ns(),
+                       &(struct rs_waits){.text = "a wait of some length, so that a torn one would show"});
         rs_note_detail(note, 0, NULL);
         rs_note_leave(note, RS_CALL_BARRIER_ALL);
         rs_board_release_note(&boards[number % PES], note);
@@ -120,7 +121,7 @@ static void claim_and_release(int number, void *arg)
 static void dump(int fd, const void *arg)
 {
     (void)arg;
-    rs_dump_state(&boards[0], fd);
+    rs_dump_state(&boards[0], fd, RS_PAGE_ASKED);
 }
 
 static void churn_or_dump(int number, void *arg)
@@ -160,7 +161,7 @@ static void the_dump_says_what_is_waited_for(void **state)
     char text[20000];
     struct rs_note spare, *note = rs_board_claim_note(&boards[1], &spare);
     rs_note_enter(note, RS_CALL_BARRIER_ALL);
-    rs_note_detail(note, rs_os_now_ns() - 2000000000u, "waits for PE 7");
+    rs_note_detail(note, rs_os_now_ns() - 2000000000u, &(struct rs_waits){.text = "waits for PE 7"});
     pes_text_of(dump, NULL, text, sizeof text);
     assert_non_null(strstr(text, "PE 1 "));
     assert_non_null(strstr(text, "rocshmem_barrier_all for 2."));
@@ -177,14 +178,15 @@ static void the_dump_says_what_is_waited_for(void **state)
 static void write_or_dump(int number, void *arg)
 {
     _Atomic bool *over = arg;
-    char detail[RS_NOTE_DETAIL_NBYTES] = {0}, text[20000];
+    struct rs_waits detail = {0};
+    char text[20000];
     if (number == 0) {
         struct rs_note *note = rs_board_claim_note(&boards[0], NULL);
         CHECK(note);
         rs_note_enter(note, RS_CALL_QUIET);
         for (int i = 0; !atomic_load(over); i++) {
-            memset(detail, 'A' + i % 26, sizeof detail - 1);
-            rs_note_detail(note, 1, detail);
+            memset(detail.text, 'A' + i % 26, sizeof detail.text - 1);
+            rs_note_detail(note, 1, &detail);
         }
         rs_board_release_note(&boards[0], note);
         return;
@@ -195,7 +197,7 @@ static void write_or_dump(int number, void *arg)
         const char *at = strstr(text, " s: ");
         if (!at) continue; /* it kept changing */
         n_seen++;
-        CHECK(strspn(at + 4, (char[]){at[4], 0}) == RS_NOTE_DETAIL_NBYTES - 1 && at[4] >= 'A');
+        CHECK(strspn(at + 4, (char[]){at[4], 0}) == RS_WAITS_TEXT - 1 && at[4] >= 'A');
     }
     CHECK(n_seen > 0);
     atomic_store(over, true);
@@ -240,7 +242,7 @@ static int look_for_a_while(struct rs_board *board)
     int rc = 0;
     for (int i = 0; i < 10 && rc == 0; i++) {
         rs_wait_sleep_ns(11000000); /* longer than from one look to the next */
-        rc = rs_board_look(board, rs_os_now_ns());
+        rc = rs_board_look(board, rs_os_now_ns(), NULL);
     }
     return rc;
 }

@@ -55,7 +55,7 @@ struct job {
     struct run_verdict verdict;
     struct run_pe *pes; /* owned */
     int n_started, n_running;
-    struct pollfd *polls; /* owned: the signals', then the rendezvous', then the output's; twice */
+    struct pollfd *polls; /* owned: the signals', then the rendezvous', the output's, our input's; twice */
     int signal_fd;
     sigset_t old_mask;
     enum stage stage;
@@ -378,6 +378,7 @@ static void wait_for_events(struct job *job)
     run_rendezvous_poll(&job->rendezvous, job->polls + 1);
     run_output_poll(&job->output, job->polls + 1 + n);
     n += 1 + run_output_n_polls(&job->output);
+    job->polls[n++] = job->n_running > 0 ? run_hosts_poll(&job->hosts) : (struct pollfd){.fd = -1};
     poll_open(job, n, next == UINT64_MAX ? NULL : &limit);
 }
 
@@ -385,7 +386,9 @@ static void serve(struct job *job)
 {
     wait_for_events(job);
     uint64_t now = now_ns();
-    run_output_serve(&job->output, job->polls + 1 + run_rendezvous_n_polls(&job->rendezvous));
+    int first = 1 + run_rendezvous_n_polls(&job->rendezvous);
+    run_output_serve(&job->output, job->polls + first);
+    run_hosts_serve(&job->hosts, &job->polls[first + run_output_n_polls(&job->output)]);
     serve_rendezvous(job);
     if (job->polls[0].revents) serve_signals(job);
     run_verdict_tick(&job->verdict, now);
@@ -460,6 +463,8 @@ static int start_pe(struct job *job, int pe)
         if (run_hosts_open(&job->hosts, pe) < 0) return fail(job, "make a host's pipe");
         job->spawn.argv = job->hosts.list[pe].argv;
         job->spawn.stdin_fd = job->hosts.list[pe].control[0];
+    } else if (job->options.n_job) {
+        job->spawn.stdin_fd = run_agent_input(job->options.first_pe + pe);
     }
     if (run_output_pipes(&job->output, pe, outputs) == 0) {
         pid = run_spawn_pe(&job->spawn, pe, outputs, &is_exec);
@@ -513,7 +518,7 @@ static int prepare(struct job *job)
         run_output_say(&job->output, "cannot execute \"%s\": %s", options->command[0], reason);
         return status;
     }
-    int n_polls = 1 + run_rendezvous_n_polls(&job->rendezvous) + run_output_n_polls(&job->output);
+    int n_polls = 2 + run_rendezvous_n_polls(&job->rendezvous) + run_output_n_polls(&job->output);
     job->pes = calloc((size_t)options->n_pes, sizeof(*job->pes));
     job->polls = calloc((size_t)n_polls * 2, sizeof(*job->polls));
     if (!job->pes || !job->polls) return fail(job, "list the PEs");

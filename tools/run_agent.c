@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * The agent's end of run_hosts.h: what the launcher tells becomes options, as if they had been on the command line. A
- * thread then reads on: a byte is a signal for the PEs, and the end of the input is that of the launcher, or of the
+ * thread then reads on: signals for the PEs, what PE 0 reads, and the end of the input is that of the launcher, or of the
  * connection. The agent kills itself then, and its guardian the PEs, as whenever a launcher dies.
+ *
+ * PE 0 may read late or never: what it has not taken is kept here, up to a limit, so that signals get past it.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +20,7 @@
 
 #include "run_hosts.h"
 
-enum { TOLD_MAX = 16 << 20 };
+enum { TOLD_MAX = 16 << 20, KEPT_MAX = 64 << 20 };
 
 static int cannot(const char *what)
 {
@@ -110,11 +114,88 @@ int run_agent_hear(struct run_options *options, rocshmem_uniqueid_t *uid_out)
     return -1;
 }
 
+/* ---- what PE 0 reads ---- */
+
+static struct {
+    int ends[2];         /* its pipe; -1: none */
+    unsigned char *kept; /* owned: not taken yet, from at to end */
+    size_t at, end, room;
+    bool ended; /* the launcher's input; the pipe is closed when all is taken */
+} input = {.ends = {-1, -1}};
+
+int run_agent_input(int pe)
+{
+    if (pe != 0 || pipe2(input.ends, O_CLOEXEC) != 0) return -1;
+    fcntl(input.ends[1], F_SETFL, O_NONBLOCK);
+    return input.ends[0];
+}
+
+static void close_input(void)
+{
+    if (input.ends[1] >= 0) close(input.ends[1]);
+    input.ends[1] = -1;
+    input.at = input.end = 0;
+}
+
+static void write_input(void)
+{
+    while (input.at < input.end) {
+        ssize_t n = write(input.ends[1], input.kept + input.at, input.end - input.at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) return;
+        if (n < 0) { /* PE 0 reads no more; SIGPIPE is blocked here */
+            close_input();
+            return;
+        }
+        input.at += (size_t)n;
+    }
+    input.at = input.end = 0;
+    if (input.ended) close_input();
+}
+
+/* A piece of input comes. False: the launcher has ended, or there is no memory. */
+static bool take_input(void)
+{
+    unsigned char head[2], lost[1 << 16];
+    if (!read_all(head, sizeof(head))) return false;
+    size_t nbytes = (size_t)head[0] | (size_t)head[1] << 8;
+    if (nbytes == 0) input.ended = true;
+    if (input.ends[1] < 0) return read_all(lost, nbytes);
+    if (input.at > 0) memmove(input.kept, input.kept + input.at, input.end - input.at);
+    input.end -= input.at;
+    input.at = 0;
+    if (input.end + nbytes > input.room) {
+        size_t room = 2 * (input.end + nbytes);
+        unsigned char *more = realloc(input.kept, room);
+        if (!more) return false;
+        input.kept = more;
+        input.room = room;
+    }
+    if (!read_all(input.kept + input.end, nbytes)) return false;
+    input.end += nbytes;
+    write_input();
+    return true;
+}
+
+/* ---- the launcher's words ---- */
+
 static void *listen_main(void *arg)
 {
     unsigned char signal;
     (void)arg;
-    while (read_all(&signal, 1)) kill(getpid(), signal);
+    for (;;) {
+        struct pollfd ready[] = {
+            {.fd = STDIN_FILENO, .events = input.end - input.at < KEPT_MAX ? POLLIN : POLLRDHUP},
+            {.fd = input.end > input.at ? input.ends[1] : -1, .events = POLLOUT}};
+        if (poll(ready, 2, -1) < 0 && errno != EINTR) break;
+        if (ready[1].revents) write_input();
+        if (ready[0].revents & POLLIN) {
+            if (!read_all(&signal, 1) || (signal == 0 && !take_input())) break;
+            if (signal != 0) kill(getpid(), signal);
+        } else if (ready[0].revents) { /* the end, whatever is still to be read */
+            break;
+        }
+    }
     kill(getpid(), SIGKILL);
     return NULL;
 }
@@ -122,6 +203,7 @@ static void *listen_main(void *arg)
 int run_agent_listen(void)
 {
     pthread_t thread;
+    if (input.ends[0] >= 0) close(input.ends[0]);                 /* PE 0 has it */
     int error = pthread_create(&thread, NULL, listen_main, NULL); /* signals are blocked here, so there too */
     errno = error;
     return error ? -1 : pthread_detach(thread);

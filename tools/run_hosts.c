@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * See run_hosts.h. What the launcher tells an agent: four bytes with the length, then texts that end with a zero each:
- * version, unique id, numbers, folder, count of variables, these, the command. After that one byte is a signal's number.
+ * version, unique id, numbers, folder, count of variables, these, the command. After that one byte is a signal's number; or it is
+ * 0, and two bytes with a length and as many of PE 0's standard input follow: none is its end. Such a piece is written at
+ * once or not at all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +18,7 @@
 
 #include "run_hosts.h"
 
-enum { HOSTS_MAX = 4096, WORDS_MAX = 30 };
+enum { HOSTS_MAX = 4096, WORDS_MAX = 30, HEAD = 3 };
 
 static const char *const passed[] = {"ROCSHMEM_",    "SHMEM_", "SMA_", "UCX_",
                                      "PYTHON",       "PATH=",  "OMP_", "LD_LIBRARY_PATH=",
@@ -217,6 +219,15 @@ void run_hosts_opened(struct run_hosts *hosts, int i)
     hosts->list[i].control[0] = -1;
 }
 
+/* The input follows what was told, and from here on nobody waits for host 0. */
+static int begin_input(struct run_hosts *hosts)
+{
+    int fd = hosts->list[0].control[1], flags = fcntl(fd, F_GETFL);
+    hosts->input = malloc(PIPE_BUF);
+    hosts->reads = true;
+    return hosts->input && flags >= 0 ? fcntl(fd, F_SETFL, flags | O_NONBLOCK) : -1;
+}
+
 int run_hosts_tell(struct run_hosts *hosts, int i, const rocshmem_uniqueid_t *uid)
 {
     char *text = NULL;
@@ -231,7 +242,14 @@ int run_hosts_tell(struct run_hosts *hosts, int i, const rocshmem_uniqueid_t *ui
     if (rc == 0) rc = write_all(fd, text, nbytes);
     if (text) explicit_bzero(text, nbytes);
     free(text);
-    return rc;
+    return rc == 0 && i == 0 ? begin_input(hosts) : rc;
+}
+
+/* Host 0's pipe may be full of input that PE 0 does not read, and we wait for nobody. */
+static void signal_first(struct run_hosts *hosts, unsigned char signal)
+{
+    bool late = hosts->n_late > 0 || write(hosts->list[0].control[1], &signal, 1) != 1;
+    if (late && hosts->n_late < (int)sizeof(hosts->late)) hosts->late[hosts->n_late++] = signal;
 }
 
 void run_hosts_signal(struct run_hosts *hosts, int signal)
@@ -240,12 +258,63 @@ void run_hosts_signal(struct run_hosts *hosts, int signal)
     for (int i = 0; i < hosts->n; i++) {
         int *fd = &hosts->list[i].control[1];
         if (*fd < 0) continue;
-        if (signal != SIGKILL) {
+        if (signal == SIGKILL) {
+            close(*fd);
+            *fd = -1;
+        } else if (i == 0) {
+            signal_first(hosts, (unsigned char)signal);
+        } else {
             (void)write_all(*fd, &byte, 1); /* SIGPIPE is blocked; where ssh is gone, so is the agent */
-            continue;
         }
-        close(*fd);
-        *fd = -1;
+    }
+}
+
+/* ---- standard input ---- */
+
+/* A terminal is read by who has it: else reading would stop us. */
+static bool may_read(void)
+{
+    pid_t group = tcgetpgrp(STDIN_FILENO);
+    return group < 0 || group == getpgrp();
+}
+
+struct pollfd run_hosts_poll(const struct run_hosts *hosts)
+{
+    struct pollfd poll = {.fd = -1};
+    if (hosts->n == 0 || hosts->list[0].control[1] < 0) return poll;
+    if (hosts->n_input || hosts->n_late)
+        poll = (struct pollfd){.fd = hosts->list[0].control[1], .events = POLLOUT};
+    else if (hosts->reads && may_read())
+        poll = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
+    return poll;
+}
+
+static void read_input(struct run_hosts *hosts)
+{
+    ssize_t n = read(STDIN_FILENO, hosts->input + HEAD, PIPE_BUF - HEAD);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (n <= 0) { /* an error is an end, too */
+        hosts->reads = false;
+        n = 0;
+    }
+    hosts->input[0] = 0;
+    hosts->input[1] = (unsigned char)(n & 0xff);
+    hosts->input[2] = (unsigned char)(n >> 8);
+    hosts->n_input = HEAD + (int)n;
+}
+
+void run_hosts_serve(struct run_hosts *hosts, const struct pollfd *ready)
+{
+    if (ready->fd < 0 || ready->revents == 0) return;
+    if (ready->fd == STDIN_FILENO) read_input(hosts);
+    int fd = hosts->list[0].control[1];
+    while (hosts->n_late > 0 && write(fd, hosts->late, 1) == 1)
+        memmove(hosts->late, hosts->late + 1, (size_t)--hosts->n_late);
+    if (hosts->n_late == 0 && hosts->n_input > 0 && write(fd, hosts->input, (size_t)hosts->n_input) > 0)
+        hosts->n_input = 0;         /* all of it: it is no more than PIPE_BUF */
+    if (ready->revents & POLLERR) { /* the agent has ended */
+        hosts->reads = false;
+        hosts->n_input = hosts->n_late = 0;
     }
 }
 
@@ -270,6 +339,7 @@ void run_hosts_close(struct run_hosts *hosts)
         free(hosts->list[i].name);
     }
     free(hosts->list);
+    free(hosts->input);
     free(hosts->words);
     free(hosts->command);
 }

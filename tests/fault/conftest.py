@@ -1,44 +1,31 @@
 # SPDX-License-Identifier: MIT
 """For the fault tests: jobs watched from outside. What a job started, opened or shared must be gone in the end.
 
-The helpers of tests/python/conftest.py are used as they are; the module is loaded under another name, because this one
-is called conftest too.
+The helpers of tests/python/conftest.py are used as they are.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import rocshmem4py
+from sharing import jobs
 
 HERE = Path(__file__).resolve().parent
 
 
-def _load(name: str, path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-jobs = _load("job_helpers", HERE.parent / "python" / "conftest.py")
 run_job = jobs.run_job_fixture
 
 MARK = "ROCSHMEM4PY_TEST_MARK"

@@ -3,31 +3,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+
+from sharing import jobs, load
 
 HERE = Path(__file__).resolve().parent
 BUILD = Path(os.environ.get("ROCSHMEM_TEST_BUILD", HERE.parents[1] / "build" / "cmake"))
 
 
-def _load(name: str, path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-helpers = _load("host_helpers", HERE / "hosts.py")
-jobs = _load("host_job_helpers", HERE.parent / "python" / "conftest.py")
+helpers = load("host_helpers", HERE / "hosts.py")
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ import pytest
 ROUNDS = range(int(os.environ.get("FAULT_ROUNDS", "1")))
 E_PEER, E_BROKEN = -5, -9
 PEER_TIMEOUT = 1.0  # of the tests that cut and freeze
-NOTICED = 2.5  # seconds: a second is promised, and it is some 20 ms, where the machine has no other work
+NOTICED = 1.0  # seconds; in 4500 kills on a machine that did other work, it was 35 ms at most
 MakeHosts = Callable[..., Any]
 
 #: Calls that go on for ever when all take part; a PE is killed somewhere in them.
@@ -84,8 +84,11 @@ def host_of(pes: list[int], pe: int) -> int:
     return next(host for host in range(len(pes)) if pe < sum(pes[: host + 1]))
 
 
-def lose(hosts: Any, calls: Path, env: dict[str, str], call: str, action: str, host: int) -> None:
-    """Cut a host off, or freeze it: the others lose it; and, when it is cut, it loses the first one, or that all."""
+def lose(hosts: Any, calls: Path, env: dict[str, str], call: str, action: str, host: int) -> float:
+    """Cut a host off, or freeze it: the others lose it; and, when it is cut, it loses the first one, or that all.
+
+    How long after that the last one noticed.
+    """
     pes = [2, 2, 1]
     job = hosts.start(pes, [calls, "wait", call, 99, "loop"], {**env, "ROCSHMEM_PEER_TIMEOUT": str(PEER_TIMEOUT)})
     ready(job)
@@ -95,9 +98,13 @@ def lose(hosts: Any, calls: Path, env: dict[str, str], call: str, action: str, h
         hosts.cut(host)
     else:
         hosts.signal(host, signal.SIGSTOP)
+    done_ns = time.monotonic_ns()  # the kernel's part took up to 0.6 s, where others made and removed namespaces
     theirs = {pe for pe in range(job.n) if host_of(pes, pe) == host}
     others = set(range(job.n)) - theirs
-    limit = PEER_TIMEOUT * 1.2 + 3.0  # one beat, and a machine with other work
+    # One beat; and as silence is counted in time that a process lived through, it takes longer where it hardly gets to
+    # run: 3.3 s at most in 500 losses, at a load of 7 on 2 cores.
+    limit = PEER_TIMEOUT * 1.2 + 3.0
+    slowest = 0.0
     who = others | theirs if action == "cut" else others
     names = rf"host rshost{host} with PEs? {min(theirs)}\b"
     lost_all = r"host rshost0 with PEs? 0\b"  # what a host says that hears nothing any more
@@ -107,13 +114,16 @@ def lose(hosts: Any, calls: Path, env: dict[str, str], call: str, action: str, h
         pe, ns, status, _, text = line.split(" ", 4)
         assert int(status) in (E_PEER, E_BROKEN), line
         assert re.search(names if int(pe) in others else lost_all, text) or host == 0 and "rshost" in text, line
-        took = (int(ns) - since_ns) / 1e9
-        assert PEER_TIMEOUT * 0.7 < took < limit, f"noticed after {took:.3f} s: {line}"
+        took = (int(ns) - done_ns) / 1e9
+        assert took < limit, f"noticed after {took:.3f} s: {line}"
+        assert int(ns) - since_ns > PEER_TIMEOUT * 0.7e9, f"noticed too soon: {line}"
+        slowest = max(slowest, took)
     if action == "cut":
         hosts.heal(host)
     else:
         hosts.signal(host, signal.SIGKILL)
     job.end(30)
+    return slowest
 
 
 @pytest.mark.parametrize("host", [0, 1, 2])
@@ -123,8 +133,9 @@ def test_a_host_that_is_cut_off_or_frozen_is_an_error_on_all_others(
     make_hosts: MakeHosts, calls: Path, env: dict[str, str], action: str, call: str, host: int
 ) -> None:
     hosts = make_hosts(3)
-    for _ in ROUNDS:
-        lose(hosts, calls, env, call, action, host)
+    took = sorted(lose(hosts, calls, env, call, action, host) for _ in ROUNDS)
+    if len(took) >= 10:
+        assert took[len(took) // 2] < PEER_TIMEOUT * 1.2, took  # most of the time it is no more than one beat
 
 
 def test_a_cable_that_is_put_back_in_time_loses_nobody(make_hosts: MakeHosts, calls: Path, env: dict[str, str]) -> None:

@@ -3,27 +3,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
+from sharing import fake_ssh, jobs
 
-#: Called as ssh is, with options, a host and a command. What it starts is on a host of its own for the runtime.
-FAKE_SSH = """#!/bin/sh
-while case $1 in -*) true;; *) false;; esac; do shift; done
-host=$1; shift
-ROCSHMEM_NODE_ID="fake-$host" FAKE_HOST="$host" exec sh -c "$*"
-"""
+__all__ = ["fake_ssh", "jobs"]
 
 SLURM_CONF = """
 ClusterName=test
@@ -48,19 +40,6 @@ PartitionName=p Nodes=na,nb Default=YES OverSubscribe=FORCE:8
 """
 
 
-def _load(name: str, path: Path) -> Any:
-    """The helpers of tests/python, under another name: this module is called conftest too."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-jobs = _load("launchers_jobs", HERE.parent / "python" / "conftest.py")
-
-
 @pytest.fixture(scope="session")
 def launch() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run a command without another launcher's variables; its end, with a deadline."""
@@ -70,14 +49,6 @@ def launch() -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run(words, env=jobs.job_env(env), capture_output=True, text=True, timeout=90)
 
     return call
-
-
-@pytest.fixture(scope="session")
-def fake_ssh(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("ssh") / "ssh"
-    path.write_text(FAKE_SSH)
-    path.chmod(0o755)
-    return path
 
 
 def _munge(folder: Path) -> subprocess.Popen[bytes]:

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "pgas/fork.h"
 #include "pgas/signals.h"
 
 /* The handler and its argument change together: under the lock. */
@@ -102,11 +103,17 @@ int rs_return(const char *function)
     return rs_error_slot()->status;
 }
 
+int rs_no_job(void)
+{
+    RS_TRY(rs_fork_check());
+    return rs_fail(RS_E_STATE, "called before rocshmem_init or after rocshmem_finalize");
+}
+
 struct rs_thread *rs_enter_slow(void)
 {
     struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
     if (!job) {
-        rs_fail(RS_E_STATE, "called before rocshmem_init or after rocshmem_finalize");
+        rs_no_job();
         return NULL;
     }
     return rs_thread_attach(job) < 0 ? NULL : rs_self;
@@ -116,6 +123,13 @@ struct rs_thread *rs_enter_probed(uint32_t call)
 {
     struct rs_thread *t = rs_self;
     if (!rs_thread_job(t) && !(t = rs_enter_slow())) return NULL;
+    if (atomic_load_explicit(&rs_thread_job(t)->ending, memory_order_acquire) &&
+        t != rs_thread_job(t)->ender) {
+        rs_fail(
+            RS_E_STATE,
+            "called while another thread is in rocshmem_finalize; end the threads that use the job first");
+        return NULL;
+    }
     if (!t->probe.probe) return t; /* its first call */
     t->after |= RS_AFTER_PROBE;
     rs_probe_enter(&t->probe, call);

@@ -23,6 +23,8 @@
 /* What stands in hundreds of functions, in each of which a call of its own would be felt. */
 #define RS_HOT static inline __attribute__((always_inline))
 
+/* STATE, worded: there is no job, or there is one and this process is a fork's child. */
+int rs_no_job(void) __attribute__((cold));
 /* The first call of a thread in a job; NULL (STATE, worded) without a job. */
 struct rs_thread *rs_enter_slow(void) __attribute__((cold));
 /* The same, and what a call of a thread that is looked at begins with (observe/probe.h). */

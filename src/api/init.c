@@ -10,11 +10,16 @@
 
 #include "api/api.h"
 #include "base/log.h"
+#include "base/os.h"
+#include "base/wait.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/mpi.h"
 #include "pgas/collective.h"
+#include "pgas/fork.h"
 #include "pgas/signals.h"
 #include "pgas/windows.h"
+
+#define LEAVE_NS 10000000000u /* for other threads to end their calls in finalize */
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -42,6 +47,7 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
     if (job)
         return rs_fail(RS_E_STATE, "this process is PE %d of a job already; call rocshmem_finalize first",
                        job->my_pe);
+    RS_TRY(rs_fork_check());
     RS_TRY(read_config(&config));
     rs_log(RS_LOG_VERSION, "rocshmem %s, OpenSHMEM %d.%d names", rocshmemx_version(), ROCSHMEM_MAJOR_VERSION,
            ROCSHMEM_MINOR_VERSION);
@@ -54,6 +60,7 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
                : rs_bootstrap_env(&bootstrap, &config));
     int rc = rs_job_create(&job, &config, &bootstrap, uid);
     rs_bootstrap_close(&bootstrap, rc == 0);
+    rs_fork_watch();
     if (rc == 0) {
         rc = rs_thread_attach(job);
         if (rc < 0) {
@@ -178,18 +185,58 @@ int rocshmemx_serve_lost(const rocshmem_uniqueid_t *uid, int pe, const char *tex
     return rc == 0 ? 0 : rs_return(__func__);
 }
 
+/* What the program forgot, for who asks (ROCSHMEM_DEBUG_LEVEL=WARN). */
+static void tell_forgotten(struct rs_job *job)
+{
+    size_t n_blocks, nbytes;
+    rs_heap_live(&job->heap, &n_blocks, &nbytes);
+    int n_teams = rs_teams_live(&job->teams);
+    if (n_blocks)
+        rs_log(RS_LOG_WARN, "rocshmem_finalize: %zu allocation%s, %zu bytes, %s not freed", n_blocks,
+               n_blocks == 1 ? "" : "s", nbytes, n_blocks == 1 ? "was" : "were");
+    if (n_teams)
+        rs_log(RS_LOG_WARN, "rocshmem_finalize: %d team%s not destroyed", n_teams,
+               n_teams == 1 ? " was" : "s were");
+}
+
+/* Other threads end their calls before the job is taken apart: those that wait get an error. 0; STATE: one is stuck, and
+ * the job stays as it is. Threads must not begin calls while finalize runs; for those that do, what they have read and
+ * not yet noted gets a moment. */
+static int send_threads_out(struct rs_job *job)
+{
+    uint32_t call;
+    char name[64];
+    uint64_t deadline_ns = rs_os_now_ns() + LEAVE_NS;
+    job->ender = rs_self;
+    atomic_store_explicit(&job->ending, true, memory_order_release);
+    rs_threads_stop(job);
+    if (rs_threads_inside(job, &call)) rs_wait_sleep_ns(1000000);
+    while (rs_threads_inside(job, &call)) {
+        if (rs_os_now_ns() > deadline_ns) {
+            rs_call_name(call, name, sizeof name);
+            return rs_fail(RS_E_STATE,
+                           "another thread is still in %s; end it first. What the job held here is kept",
+                           name);
+        }
+        rs_wait_sleep_ns(1000000);
+    }
+    return 0;
+}
+
 /* Leave together. When that fails (a PE died), leave alone, and say so at the end. Under init_lock. */
 static int finalize_locked(struct rs_job *job)
 {
     int rc = rs_synchronize(rs_self, NULL, true);
     struct rs_signature signature = {
         .call = RS_CALL_FINALIZE, .kind = RS_KIND_FINALIZE, .team = RS_TEAM_ID_WORLD};
+    tell_forgotten(job);
     int met = rs_job_settle(job, &signature, NULL);
     if (rc == 0) rc = met;
     if (rc < 0) rs_network_verdict(job);
     rocshmemx_error_t error = *rs_error_slot();
     rs_board_leave(&job->board);
     atomic_store_explicit(&rs_job_current, NULL, memory_order_release);
+    if (send_threads_out(job) < 0) return RS_E_STATE;
     rs_threads_detach(job);
     rocshmem_uniqueid_t uid = job->uid, none = {{0}};
     bool by_uid = memcmp(&uid, &none, sizeof uid) != 0;
@@ -197,6 +244,15 @@ static int finalize_locked(struct rs_job *job)
     rs_uid_stop(by_uid ? &uid : NULL);
     if (rc < 0) *rs_error_slot() = error;
     return rc;
+}
+
+/* At the end of the process, when the program's own exit functions have run. */
+static __attribute__((destructor)) void tell_unfinished(void)
+{
+    const struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
+    if (job)
+        rs_log(RS_LOG_WARN, "PE %d exits without rocshmem_finalize; who waits for it gets an error",
+               job->my_pe);
 }
 
 void rocshmem_finalize(void)
@@ -212,7 +268,7 @@ void rocshmem_global_exit(int status)
 {
     struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
     if (!job) {
-        rs_fail(RS_E_STATE, "called before rocshmem_init or after rocshmem_finalize");
+        rs_no_job();
         rs_raise(__func__);
         return;
     }

@@ -383,6 +383,18 @@ void rs_heap_info(struct rs_heap *heap, size_t *used_out, size_t *largest_free_o
     pthread_mutex_unlock(&heap->lock);
 }
 
+void rs_heap_live(struct rs_heap *heap, size_t *n_out, size_t *nbytes_out)
+{
+    *n_out = *nbytes_out = 0;
+    pthread_mutex_lock(&heap->lock);
+    for (size_t i = 0; i < heap->n; i++) {
+        if (heap->list[i].freed) continue;
+        ++*n_out;
+        *nbytes_out += heap->list[i].nbytes;
+    }
+    pthread_mutex_unlock(&heap->lock);
+}
+
 /* ---- holds ---- */
 
 struct rs_hold {
@@ -399,6 +411,24 @@ void rs_heap_make_current(struct rs_heap *heap)
     pthread_mutex_lock(&current_lock);
     current = heap;
     pthread_mutex_unlock(&current_lock);
+}
+
+void rs_heap_lock_current(void)
+{
+    pthread_mutex_lock(&current_lock);
+    if (current) pthread_mutex_lock(&current->lock);
+}
+
+void rs_heap_unlock_current(void)
+{
+    if (current) pthread_mutex_unlock(&current->lock);
+    pthread_mutex_unlock(&current_lock);
+}
+
+void rs_heap_forget_current(void)
+{
+    pthread_mutex_unlock(&current->lock);
+    current = NULL;
 }
 
 void rs_heap_drop_current(const void *ptr)

@@ -126,6 +126,8 @@ bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size
                   uint64_t *generation_out);
 /* Say why [p, p + nbytes) is not inside one live allocation; what names the argument. Always ARG. */
 int rs_heap_explain(struct rs_heap *heap, const char *what, const void *p, size_t nbytes);
+/* Allocations that were not freed here, and their bytes as asked. */
+void rs_heap_live(struct rs_heap *heap, size_t *n_out, size_t *nbytes_out);
 void rs_heap_info(struct rs_heap *heap, size_t *used_out, size_t *largest_free_out);
 
 /* "0x7f11c0000000 + 64 (heap offset 64)": the allocation around p and where in it. For messages; takes the lock. */
@@ -140,6 +142,10 @@ static inline bool rs_heap_contains(const struct rs_heap *heap, const void *p)
 /* Holds: see rocshmemx_hold. The heap that is current for the process is set by the job. */
 struct rs_hold;
 void rs_heap_make_current(struct rs_heap *heap); /* NULL: none any more */
+/* For forks: nothing changes between the two; in the child, between them, holds and drops end without a word. */
+void rs_heap_lock_current(void);
+void rs_heap_unlock_current(void);
+void rs_heap_forget_current(void);
 int rs_hold_create(struct rs_heap *heap, const void *ptr, struct rs_hold **hold_out);
 void rs_hold_destroy(struct rs_hold *hold);
 

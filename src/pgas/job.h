@@ -85,7 +85,11 @@ struct rs_job {
     size_t n_buffers, buffers_capacity;
     struct rs_probe probe;      /* who looks at calls */
     struct rs_counters retired; /* of threads that ended; under thread.c's lock */
-    bool built;                 /* init went through: finalize may be collective */
+    /* finalize has begun to take the job apart: no other thread waits or begins a call. W: ender, release, after the
+     * next one. R: slow ticks and the slow way into a call, acquire */
+    _Atomic bool ending;
+    const struct rs_thread *ender; /* before ending */
+    bool built;                    /* init went through: finalize may be collective */
 };
 
 /* The process's job; NULL before init and after finalize. W: init and finalize, release. R: attach, acquire.

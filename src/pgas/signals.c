@@ -112,6 +112,11 @@ void rs_signals_restore(void)
     atomic_store_explicit(&board_for_handlers, NULL, memory_order_release);
 }
 
+void rs_signals_forget(void)
+{
+    atomic_store_explicit(&board_for_handlers, NULL, memory_order_release);
+}
+
 /* The launcher would take the sudden end of a PE for a failure: tell it that this end is meant. */
 static void tell_launcher(const char *name, int status)
 {

@@ -11,6 +11,8 @@
 
 void rs_signals_install(const struct rs_board *board);
 void rs_signals_restore(void);
+/* In the child of a fork: the handlers stay and do nothing. */
+void rs_signals_forget(void);
 /* End every PE of this host with status, this one last. launcher_socket: rocshmem-run's, told first; may be
  * empty. */
 _Noreturn void rs_signals_exit_all(const struct rs_board *board, int status, const char *launcher_socket);

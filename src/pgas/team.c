@@ -140,6 +140,18 @@ int rs_team_make(struct rs_job *job, uint32_t id, const int *members, const int 
     return 0;
 }
 
+int rs_teams_live(struct rs_teams *teams)
+{
+    int n = 0;
+    pthread_mutex_lock(&teams->lock);
+    for (int i = 0; i < RS_TEAM_BUCKETS; i++)
+        for (const struct rs_team *team = teams->buckets[i]; team; team = team->next)
+            n +=
+                team->id != RS_TEAM_ID_WORLD && team->id != RS_TEAM_ID_SHARED && team->id < RS_TEAM_ID_ACTIVE;
+    pthread_mutex_unlock(&teams->lock);
+    return n;
+}
+
 void rs_team_add_locked(struct rs_teams *teams, struct rs_team *team)
 {
     struct rs_team **bucket = &teams->buckets[team->id % RS_TEAM_BUCKETS];

@@ -113,6 +113,9 @@ struct rs_teams {
 int rs_teams_init(struct rs_teams *teams, int max_teams);
 void rs_teams_fini(struct rs_teams *teams); /* every team is gone afterwards; zeroed is fine */
 
+/* Teams that a split made and nobody destroyed here. */
+int rs_teams_live(struct rs_teams *teams);
+
 /* World and shared, in init: no messages, slots 0 and 1. */
 int rs_team_create_fixed(struct rs_job *job, uint32_t id, const int *pes, int n_pes, int slot,
                          struct rs_team **team_out);

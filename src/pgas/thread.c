@@ -120,3 +120,49 @@ void rs_threads_zero(struct rs_job *job)
         if (atomic_load_explicit(&t->job, memory_order_relaxed) == job) rs_counters_zero(&t->counters);
     pthread_mutex_unlock(&lock);
 }
+
+void rs_threads_stop(struct rs_job *job)
+{
+    pthread_mutex_lock(&lock);
+    for (struct rs_thread *t = list; t; t = t->next)
+        if (t != rs_self && atomic_load_explicit(&t->job, memory_order_relaxed) == job)
+            atomic_store_explicit(&t->entry, NULL, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+}
+
+bool rs_threads_inside(struct rs_job *job, uint32_t *call_out)
+{
+    bool inside = false;
+    pthread_mutex_lock(&lock);
+    for (struct rs_thread *t = list; t && !inside; t = t->next) {
+        uint64_t call = atomic_load_explicit(&t->note->call, memory_order_relaxed);
+        inside = t != rs_self && atomic_load_explicit(&t->job, memory_order_relaxed) == job &&
+                 (call & RS_NOTE_ACTIVE);
+        if (inside) *call_out = (uint32_t)call;
+    }
+    pthread_mutex_unlock(&lock);
+    return inside;
+}
+
+/* ---- forks ---- */
+
+void rs_threads_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void rs_threads_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+void rs_threads_forget(void)
+{
+    for (struct rs_thread *t = list; t; t = t->next) {
+        atomic_store_explicit(&t->entry, NULL, memory_order_relaxed);
+        atomic_store_explicit(&t->job, NULL, memory_order_relaxed);
+        t->note = &t->spare_note;
+        t->probe.probe = NULL;
+        t->after = 0;
+    }
+}

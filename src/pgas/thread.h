@@ -62,6 +62,14 @@ void rs_threads_detach(struct rs_job *job);
 /* Counters of all threads of job, those that ended included. sum is initialised by the caller. */
 void rs_threads_sum(struct rs_job *job, struct rs_counters *sum);
 void rs_threads_zero(struct rs_job *job);
+/* Let no thread but the caller begin a call in job (those in the middle of one end it). */
+void rs_threads_stop(struct rs_job *job);
+/* Is a thread other than the caller in a call? Its word then is in *call_out. */
+bool rs_threads_inside(struct rs_job *job, uint32_t *call_out);
+/* For forks: the list stays as it is between the two; in the child, forget the job without a word to anybody. */
+void rs_threads_lock(void);
+void rs_threads_unlock(void);
+void rs_threads_forget(void);
 
 static inline void rs_describe(struct rs_thread *thread, void (*describe)(const void *, struct rs_waits *),
                                const void *arg)

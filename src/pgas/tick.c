@@ -218,6 +218,11 @@ int rs_job_tick(void *arg, uint64_t waited_ns, int first)
         publish_streams(job, atomic_load_explicit(&job->board.page->asked, memory_order_relaxed));
     int rc = has_board ? rs_board_look(&job->board, now, before_death) : 0;
     if (rc == 0 && job->net) rc = rs_network_tick(job, now);
+    if (rc == 0 && user && atomic_load_explicit(&job->ending, memory_order_acquire) && thread != job->ender)
+        rc =
+            rs_fail(RS_E_STATE,
+                    "another thread called rocshmem_finalize while this one waited; end the threads that use "
+                    "the job first");
     if (!user || rc < 0) return user ? told(thread, rc) : rc;
     if (thread->awaits || thread->drains) RS_TRY(rs_deadlock_look(job, thread, waited_ns));
     rc = rs_job_interrupted();

@@ -38,6 +38,21 @@ static void introduce(const struct rs_config *config)
     if (what) (void)rocshmemx_print_info(STDOUT_FILENO, what);
 }
 
+/* As the process ends. A program whose own exit function finalizes must have registered it after init, or is told too. */
+static void tell_unfinished(void)
+{
+    const struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
+    if (job)
+        rs_log(RS_LOG_WARN, "PE %d exits without rocshmem_finalize; who waits for it gets an error",
+               job->my_pe);
+}
+
+static void watch_process(void)
+{
+    rs_fork_watch();
+    (void)atexit(tell_unfinished);
+}
+
 /* uid NULL: the environment's job. Under init_lock. */
 static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
 {
@@ -60,7 +75,8 @@ static int init_locked(const rocshmem_uniqueid_t *uid, int rank, int nranks)
                : rs_bootstrap_env(&bootstrap, &config));
     int rc = rs_job_create(&job, &config, &bootstrap, uid);
     rs_bootstrap_close(&bootstrap, rc == 0);
-    rs_fork_watch();
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_process);
     if (rc == 0) {
         rc = rs_thread_attach(job);
         if (rc < 0) {
@@ -244,15 +260,6 @@ static int finalize_locked(struct rs_job *job)
     rs_uid_stop(by_uid ? &uid : NULL);
     if (rc < 0) *rs_error_slot() = error;
     return rc;
-}
-
-/* At the end of the process, when the program's own exit functions have run. */
-static __attribute__((destructor)) void tell_unfinished(void)
-{
-    const struct rs_job *job = atomic_load_explicit(&rs_job_current, memory_order_acquire);
-    if (job)
-        rs_log(RS_LOG_WARN, "PE %d exits without rocshmem_finalize; who waits for it gets an error",
-               job->my_pe);
 }
 
 void rocshmem_finalize(void)

@@ -40,15 +40,9 @@ static void after_in_child(void)
     rs_heap_unlock_current();
 }
 
-static void watch(void)
-{
-    pthread_atfork(before, after_in_parent, after_in_child);
-}
-
 void rs_fork_watch(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch);
+    pthread_atfork(before, after_in_parent, after_in_child);
 }
 
 int rs_fork_check(void)

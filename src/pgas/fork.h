@@ -6,7 +6,7 @@
 #ifndef RS_PGAS_FORK_H
 #define RS_PGAS_FORK_H
 
-/* From init on. */
+/* From now on; once a process. */
 void rs_fork_watch(void);
 /* 0, or STATE (worded) when this process was forked by a PE. */
 int rs_fork_check(void);

@@ -152,7 +152,9 @@ STATEMENTS = {
     "rs.SymmetricBuffer(100)": "waits for PE 2",
     "rs.rocshmem_finalize()": "",
     "rs.rocshmem_signal_wait_until(word, 2, 9)": WORD.format("GT 9"),
-    "rs.rocshmemx_wait_until(word, 4, -3, 'int64')": r"waits for the word at 0x\w+(?: \+ \d+ \(heap offset \d+\))? to be LT ",
+    "rs.rocshmemx_wait_until(word, 4, -3, 'int64')": (
+        r"waits for the word at 0x\w+(?: \+ \d+ \(heap offset \d+\))? to be LT "
+    ),
     "rs.rocshmemx_wait_until_all(word, 4, 0, 1, 0, 'int64')": WORDS.format(4, "NE 0", "0, 1, 2, 3"),
     "rs.rocshmemx_wait_until_all_vector(word, 3, 0, 2, word, 'int64')": WORDS.format(3, "GT their values", "0, 1, 2"),
     "rs.rocshmemx_wait_until_any(word, 8, 0, 3, 5, 'uint32')": WORDS.format(8, "GE 5", "0, 1, 2, 3, 4, 5, 6, 7"),

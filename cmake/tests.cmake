@@ -32,7 +32,8 @@ foreach(source ${unit_tests})
 endforeach()
 if(TARGET test_ucx_receive) # the plug-in's own functions, called one by one
     set(ucx_source ${CMAKE_SOURCE_DIR}/src/transport/ucx)
-    target_sources(test_ucx_receive PRIVATE ${ucx_source}/receive.c ${ucx_source}/engine.c ${ucx_source}/library.c)
+    target_sources(test_ucx_receive PRIVATE ${ucx_source}/receive.c ${ucx_source}/engine.c ${ucx_source}/library.c
+        ${ucx_source}/descriptors.c)
     target_include_directories(test_ucx_receive SYSTEM PRIVATE ${UCX_INCLUDE_DIR})
 endif()
 if(TARGET test_ucx)

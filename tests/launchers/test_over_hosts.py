@@ -44,6 +44,24 @@ rs.rocshmem_barrier_all()
 """
 
 
+EXECS = """
+import os
+import rocshmem4py as rs
+rs.rocshmem_init()
+me, n = rs.rocshmem_my_pe(), rs.rocshmem_n_pes()
+block, stream = rs.rocshmem_calloc(1, 64), rs.rocshmemx_stream_create()
+for pe in range(n):
+    rs.rocshmem_putmem(block, block, 8, pe)
+    rs.rocshmem_putmem_on_stream(block, block, 8, pe, stream)
+rs.rocshmem_barrier_all_on_stream(stream)
+rs.rocshmemx_stream_synchronize(stream)
+rs.rocshmem_barrier_all()
+os.system(f"echo fds {me} $(ls /proc/self/fd)")
+rs.rocshmem_barrier_all()
+rs.rocshmem_finalize()
+"""
+
+
 @pytest.fixture
 def over(fake_ssh: Path) -> Callable[[str], list[str]]:
     """rocshmem-run with the options of two hosts: played ones, or by an ssh."""
@@ -151,3 +169,13 @@ def test_a_signal_gets_past_input_that_nobody_reads(over: Callable[[str], list[s
         out, err = launcher.communicate(timeout=60)
         source.kill()
     assert launcher.returncode == 9, out + err
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_program_that_a_pe_starts_inherits_no_descriptor(
+    launch: Launch, over: Callable[[str], list[str]], way: str
+) -> None:
+    done = launch(*over(way), "-n", 3, sys.executable, "-c", EXECS)
+    lines = sorted(line for line in done.stdout.splitlines() if line.startswith("fds"))
+    # 3: the folder that ls reads
+    assert (done.returncode, lines) == (0, [f"fds {pe} 0 1 2 3" for pe in range(3)]), done

@@ -61,6 +61,7 @@ void rs_ucx_environment_end(void)
 {
     for (size_t i = 0; i < N_DEFAULTS; i++)
         if (ours[i]) unsetenv(defaults[i].name);
+    rs_ucx_lead_descriptors(); /* of the transports that were loaded meanwhile */
     pthread_mutex_unlock(&lock);
 }
 
@@ -80,6 +81,7 @@ static int look_up(char *reason, size_t nbytes)
         }
         memcpy((char *)&rs_ucp + symbols[i].slot, &symbol, sizeof(symbol));
     }
+    rs_ucx_lead_descriptors();
     return 0;
 }
 

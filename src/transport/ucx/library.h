@@ -26,6 +26,8 @@ void rs_ucx_environment_begin(void);
 void rs_ucx_environment_end(void);
 /* Between the two: 0, or -1 with a reason. Once open it stays. */
 int rs_ucx_library_open(char *reason, size_t nbytes);
+/* What UCX's libraries open from here on is not inherited by programs that a PE starts. Again when they have loaded more. */
+void rs_ucx_lead_descriptors(void);
 /* Likewise: the configuration for a network, the user's variables, and our defaults where there are none. tls: what to use, ""
  * for UCX_TLS or, without it, all but shared memory. NULL with a reason. */
 ucp_config_t *rs_ucx_configure(const char *tls, char *reason, size_t nbytes);

@@ -35,7 +35,8 @@ extern "C" {
     X(DEVICE,      -12, "the device reported a failure")                                 \
     X(CONFIG,      -13, "an environment variable has a bad value")                       \
     X(LIMIT,       -14, "a limit was reached")                                           \
-    X(BUG,         -15, "a defect of this library")
+    X(BUG,         -15, "a defect of this library")                                      \
+    X(CHECK,       -16, "ROCSHMEM_CHECK found a mistake of the program")
 /* clang-format on */
 #define ROCSHMEMX_STATUS_(name, value, text) ROCSHMEMX_E_##name = (value),
 enum rocshmemx_status { ROCSHMEMX_OK = 0, ROCSHMEMX_STATUSES(ROCSHMEMX_STATUS_) };

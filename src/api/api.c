@@ -159,6 +159,7 @@ int rs_probe_meet(struct rs_thread *t, const struct rs_gathering *m)
                                .first = m->team->pes[0],
                                .n_pes = m->team->n_pes,
                                .my_pe = m->team->my_pe,
+                               .number = m->team->sequence,
                                .root =
                                    m->signature->kind == RS_KIND_BROADCAST ? (int)m->signature->arg[1] : -1};
     struct rs_access access = {.kind = m->kind,

@@ -41,6 +41,10 @@ void rocshmem_ctx_destroy(rocshmem_ctx_t ctx)
     struct rs_job *job = rs_thread_job(rs_self);
     int rc = ctx.ctx_opaque == RS_CTX_DEFAULT ? rs_fail(RS_E_ARG, "ctx is the default context, which stays")
                                               : rs_context_destroy(job, ctx);
+    if (rc == 0 && rs_probed(rs_self)) { /* which completes what is under way */
+        struct rs_access access = {.kind = RS_ACCESS_QUIET, .pe = -1, .ctx = ctx.ctx_opaque};
+        rc = rs_probe_access(&rs_self->probe, &access);
+    }
     if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);
 }
 

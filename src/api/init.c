@@ -14,6 +14,7 @@
 #include "base/wait.h"
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/mpi.h"
+#include "pgas/checked.h"
 #include "pgas/collective.h"
 #include "pgas/fork.h"
 #include "pgas/signals.h"
@@ -248,6 +249,7 @@ static int finalize_locked(struct rs_job *job)
     tell_forgotten(job);
     int met = rs_job_settle(job, &signature, NULL);
     if (rc == 0) rc = met;
+    if (rc == 0 && rs_checked(job)) rc = rs_checked_guards(job);
     if (rc < 0) rs_network_verdict(job);
     rocshmemx_error_t error = *rs_error_slot();
     rs_board_leave(&job->board);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "pgas/checked.h"
 #include "pgas/collective.h"
 #include "pgas/growth.h"
 
@@ -32,8 +33,14 @@ static void *allocate(const char *function, uint32_t call, enum rs_kind kind, si
     if (rc == 0) rc = rs_grow_alloc(job, &signature, size, align, &ptr);
     if (rc == 0 && kind == RS_KIND_CALLOC) {
         rc = rs_device_fill(&job->device, ptr, 0, size);
+        if (rs_checked(job)) rs_checked_fresh(job, ptr, call, false);
         signature.kind = RS_KIND_PHASE; /* nobody returns before all is zero everywhere */
         if (rc == 0) rc = rs_collective_barrier(job->world, &signature);
+        signature.kind = kind;
+    } else if (rc == 0 && rs_checked(job)) {
+        rs_checked_fresh(job, ptr, call, true);
+        signature.kind = RS_KIND_PHASE; /* nobody writes there before it was poisoned */
+        rc = rs_collective_barrier(job->world, &signature);
         signature.kind = kind;
     }
     if (rc == 0 && rs_probed(t)) {
@@ -118,6 +125,7 @@ void rocshmem_free(void *ptr)
     }
     struct rs_job *job = rs_thread_job(t);
     uint64_t offset;
+    if (rs_checked(job)) rs_checked_freed(job, ptr);
     int rc = rs_heap_free(&job->heap, ptr, &offset);
     if (rc == 0) {
         struct rs_signature signature = {RS_CALL_FREE, RS_KIND_FREE, RS_TEAM_ID_WORLD, {offset, 0, 0}, 0};
@@ -128,6 +136,7 @@ void rocshmem_free(void *ptr)
         meeting.kind = RS_ACCESS_MET;
         if (rc == 0 && rs_probed(t)) rc = rs_probe_meet(t, &meeting);
     }
+    if (rc == 0 && rs_checked(job)) rc = rs_checked_guards(job);
     rs_leave(t, RS_CALL_FREE);
     if (RS_UNLIKELY(rc < 0)) rs_raise(__func__);
 }

@@ -4,6 +4,7 @@
  * return, so there quiet is a full fence of the CPU: what was stored is visible to whoever looks afterwards.
  */
 #include "api/api.h"
+#include "pgas/checked.h"
 #include "pgas/collective.h"
 
 RS_HOT int complete(struct rs_job *job, bool order_only)
@@ -86,6 +87,7 @@ static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_
     if (RS_LIKELY(rc == 0)) rc = rs_collective_barrier(team, &signature);
     meeting.kind = RS_ACCESS_MET;
     if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = rs_probe_meet(t, &meeting);
+    if (rs_checked(job) && rc == 0 && team == job->world) rc = rs_checked_guards(job);
     rs_team_put(team);
     return rc;
 }

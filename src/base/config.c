@@ -292,6 +292,9 @@ static int check_texts(const struct rs_config *config)
     if (!is_one_of(config->backend, backends, 4))
         return rs_fail(RS_E_CONFIG, "ROCSHMEM_BACKEND is \"%.200s\"; use ipc, ro or gda, or unset it",
                        config->backend);
+    if (rs_config_is_on(config->check) && strcmp(config->check, "1") != 0 &&
+        strcasecmp(config->check, "warn") != 0)
+        return rs_fail(RS_E_CONFIG, "ROCSHMEM_CHECK is \"%.200s\"; use 0, 1 or warn", config->check);
     if (!is_one_of(config->transport, transports, 3))
         return rs_fail(RS_E_CONFIG, "ROCSHMEM_TRANSPORT is \"%.200s\"; use auto, direct or ucx",
                        config->transport);

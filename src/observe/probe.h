@@ -39,6 +39,7 @@ struct rs_meeting_of {
     uint32_t team;           /* id */
     int first, n_pes, my_pe; /* world number of member 0; members; my place */
     int root;                /* of a broadcast, as a place; -1: none */
+    uint64_t number; /* of MEET: equal on all members, above those of the team's earlier collectives */
 };
 
 struct rs_access {

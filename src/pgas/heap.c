@@ -64,6 +64,7 @@ int rs_heap_init(struct rs_heap *heap, struct rs_window *window, size_t nbytes, 
 void rs_heap_fini(struct rs_heap *heap)
 {
     if (heap->generation == 0) return; /* never built */
+    rs_guards_end(heap);
     rs_blocks_fini(&heap->blocks);
     free(heap->list);
     free(heap->seen);
@@ -127,6 +128,7 @@ int rs_heap_alloc(struct rs_heap *heap, size_t nbytes, size_t align, void **ptr_
         return rs_fail(RS_E_ARG, "alignment %zu is above %zu, which windows of this device are aligned to",
                        align, heap->align);
     uint64_t room = ((uint64_t)nbytes + RS_HEAP_ALIGN - 1) & ~(uint64_t)(RS_HEAP_ALIGN - 1);
+    if (RS_UNLIKELY(heap->guards.kept != NULL) && room >= nbytes) room += RS_GUARD_NBYTES;
     int rc = 0;
     pthread_mutex_lock(&heap->lock);
     if (heap->n == heap->capacity) {
@@ -142,6 +144,8 @@ int rs_heap_alloc(struct rs_heap *heap, size_t nbytes, size_t align, void **ptr_
     /* Offsets are aligned relative to the heap's start, which is at the same place of its page on every PE.
      */
     uint64_t offset = room < nbytes ? RS_NO_OFFSET : rs_blocks_take(&heap->blocks, room, align);
+    if (offset == RS_NO_OFFSET && room >= nbytes && rs_guards_empty_locked(heap))
+        offset = rs_blocks_take(&heap->blocks, room, align);
     if (offset == RS_NO_OFFSET) {
         rc = rs_fail(RS_E_NOMEM,
                      "symmetric heap is full: asked %zu bytes, largest free block %zu, heap %zu; raise "
@@ -237,6 +241,7 @@ static int release_at_locked(struct rs_heap *heap, size_t i)
     struct rs_allocation a = heap->list[i];
     heap->n--;
     memmove(heap->list + i, heap->list + i + 1, (heap->n - i) * sizeof *heap->list);
+    if (RS_UNLIKELY(a.guard != NULL)) return rs_guards_keep_locked(heap, a.offset, a.nbytes, a.room, a.guard);
     return rs_blocks_give(&heap->blocks, a.offset, a.room);
 }
 
@@ -350,12 +355,15 @@ int rs_heap_explain(struct rs_heap *heap, const char *what, const void *p, size_
     uint64_t offset = (uintptr_t)p - heap->base;
     pthread_mutex_lock(&heap->lock);
     struct rs_allocation *found = around_locked(heap, offset), a = {0};
+    char freed[256];
     if (found) a = *found;
+    if (!rs_guards_explain_locked(heap, offset, found ? &a : NULL, freed, sizeof freed))
+        snprintf(freed, sizeof freed, "%s",
+                 found ? "it was freed" : "it was never allocated, or freed before");
     pthread_mutex_unlock(&heap->lock);
     if (!found || a.freed)
         return rs_fail(RS_E_ARG, "%s %p (heap offset %llu) is in no live allocation: %s", what, p,
-                       (unsigned long long)offset,
-                       found ? "it was freed" : "it was never allocated, or freed before");
+                       (unsigned long long)offset, freed);
     if (nbytes == 0)
         return rs_fail(RS_E_ARG, "%s %p is not the start of an allocation; that is %p", what, p,
                        (void *)(heap->base + a.offset));
@@ -378,7 +386,7 @@ void rs_heap_place(struct rs_heap *heap, const void *p, char *out, size_t nbytes
 void rs_heap_info(struct rs_heap *heap, size_t *used_out, size_t *largest_free_out)
 {
     pthread_mutex_lock(&heap->lock);
-    *used_out = heap->nbytes - (size_t)rs_blocks_free_nbytes(&heap->blocks);
+    *used_out = heap->nbytes - (size_t)rs_blocks_free_nbytes(&heap->blocks) - (size_t)heap->guards.nbytes;
     *largest_free_out = (size_t)rs_blocks_largest(&heap->blocks);
     pthread_mutex_unlock(&heap->lock);
 }

@@ -20,6 +20,7 @@
 
 #include "device/device.h"
 #include "pgas/blocks.h"
+#include "pgas/guard.h"
 #include "pgas/hosts.h"
 
 #define RS_HEAP_ALIGN 256                 /* DLPack asks for it */
@@ -38,6 +39,7 @@ struct rs_allocation {
     int drops;                     /* PEs known to have dropped it */
     bool freed;                    /* rocshmem_free was called here: any use is an error */
     bool dropped;                  /* this PE's drop is published or pending */
+    struct rs_guard *guard;        /* owned; NULL without guards */
 };
 
 struct rs_heap {
@@ -54,6 +56,7 @@ struct rs_heap {
     size_t n, capacity;
     _Atomic uint64_t generation; /* W: under lock, release, at each change of the list. R: every address
                                     check, acquire; never 0 */
+    struct rs_guards guards;     /* checked mode */
     uint64_t id;                 /* of this heap among those of the process: holds outlive heaps */
 
     /* Drops. The log is a ring on the board (RS_DROP_LOG offsets a PE). */

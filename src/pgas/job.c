@@ -20,12 +20,13 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/status.h"
+#include "pgas/checked.h"
 #include "pgas/collective.h"
 #include "pgas/network.h"
 #include "pgas/signals.h"
 #include "pgas/windows.h"
 
-#define LAYOUT_VERSION 7u /* of the board and the windows: PEs must run the same library */
+#define LAYOUT_VERSION 8u /* of the board and the windows: PEs must run the same library */
 
 _Static_assert(RS_ROOM_NBYTES == RS_DEVICE_SHARED_NBYTES, "the board has what a device wants");
 
@@ -36,6 +37,7 @@ struct hello {
     uint64_t host, machine, heap_nbytes, nonce; /* one machine may play several hosts */
     uint64_t data_nbytes, program; /* static data to be symmetric, 0 for none; of which program */
     uint32_t layout_version, max_teams;
+    uint64_t check;    /* 1: checked mode */
     uint64_t cpus[16]; /* that this PE may run on, as a set */
     struct rs_device_offer device;
     char host_name[RS_HOST_NAME]; /* for messages */
@@ -90,6 +92,10 @@ static int agree(struct rs_job *job, const struct hello *hellos)
                 "PE %d and PE 0 run different programs, or only one of them as an OpenSHMEM program: "
                 "their static variables can't be symmetric; start the same executable on every PE",
                 pe);
+        if (h->check != zero->check)
+            return rs_fail_pe(RS_E_CONFIG, pe,
+                              "ROCSHMEM_CHECK is %s for PE 0, but %s for PE %d; set it alike",
+                              zero->check ? "on" : "off", h->check ? "on" : "off", pe);
         if (h->max_teams > job->config.max_teams) job->config.max_teams = h->max_teams;
         if (h->machine != hellos[job->my_pe].machine) continue;
         n_here++;
@@ -143,8 +149,10 @@ static int n_fds(const struct rs_job *job)
 
 static int make_shared(struct rs_job *job, size_t stride, int fds[FDS_MOST])
 {
-    fds[FD_BOARD] = rs_os_memfd("rocshmem-board", rs_board_nbytes(job->n_local, (int)job->config.max_teams));
+    size_t board_nbytes = rs_board_nbytes(job->n_local, (int)job->config.max_teams);
+    fds[FD_BOARD] = rs_os_memfd("rocshmem-board", board_nbytes + rs_checked_nbytes(job));
     if (fds[FD_BOARD] < 0) return fds[FD_BOARD];
+    RS_TRY(rs_checked_make(job, fds[FD_BOARD], board_nbytes));
     if (job->device.ops->windows_create)
         RS_TRY(job->device.ops->windows_create(&job->device, stride, job->n_local, &fds[FD_WINDOWS]));
     if (!job->data.nbytes) return 0;
@@ -267,6 +275,8 @@ static int build(struct rs_job *job, const int fds[FDS_MOST], struct rs_windows 
     if (rc == 0)
         rc = rs_team_create_fixed(job, RS_TEAM_ID_SHARED, job->hosts.near, job->n_local, 1, &job->shared);
     free(all);
+    if (rc == 0)
+        rc = rs_checked_start(job, fds[FD_BOARD], rs_board_nbytes(job->n_local, (int)job->config.max_teams));
     if (rc == 0) rs_board_arrive(&job->board, job->my_pe);
     return rc;
 }
@@ -354,6 +364,7 @@ static int create(struct rs_job *job, struct rs_bootstrap *bootstrap)
         .machine = rs_os_machine_id(),
         .heap_nbytes = job->config.heap_nbytes,
         .layout_version = LAYOUT_VERSION,
+        .check = rs_config_is_on(job->config.check),
         .max_teams = (uint32_t)job->config.max_teams,
         .device = rs_device_offer(&job->config, rs_static_data_wanted()),
     };
@@ -439,6 +450,7 @@ void rs_job_destroy(struct rs_job *job)
     rs_hosts_free(&job->hosts);
     rs_mail_fini(&job->mail);
     rs_static_data_unshare(&job->data);
+    rs_checked_stop(job);
     rs_heap_fini(&job->heap);
     rs_board_close(&job->board);
     free(job->buffers);

@@ -84,6 +84,8 @@ struct rs_job {
     struct rs_buffer *buffers; /* owned, sorted */
     size_t n_buffers, buffers_capacity;
     struct rs_probe probe;      /* who looks at calls */
+    struct rs_check *check;     /* owned; NULL: not checked mode (checked.c) */
+    void *check_memory;         /* owned: the board's mapping with what checked mode shares behind it */
     struct rs_counters retired; /* of threads that ended; under thread.c's lock */
     /* finalize has begun to take the job apart: no other thread waits or begins a call. W: ender, release, after the
      * next one. R: slow ticks and the slow way into a call, acquire */
@@ -106,6 +108,8 @@ void rs_job_destroy(struct rs_job *job);
 int rs_job_tick(void *arg, uint64_t waited_ns, int first);
 /* Write into this thread's note where its program is, if a language runtime can tell. Not in a signal handler. */
 void rs_job_locate(struct rs_thread *thread);
+/* The place alone, as text; "" when nobody can tell. */
+void rs_job_ask(char out[RS_SEEN_WHERE]);
 /* The same in a signal handler, with frames of C; context: the handler's third argument. Nothing outside a job. */
 void rs_job_locate_in_handler(const void *context);
 /* Whom they ask; process-wide. NULL: nobody. See rocshmemx_set_location_hook. */

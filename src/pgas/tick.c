@@ -58,6 +58,11 @@ static void ask_locator(bool in_handler, char out[RS_SEEN_WHERE])
     out[RS_SEEN_WHERE - 1] = '\0';
 }
 
+void rs_job_ask(char out[RS_SEEN_WHERE])
+{
+    ask_locator(false, out);
+}
+
 void rs_job_locate(struct rs_thread *thread)
 {
     char where[RS_SEEN_WHERE];

@@ -29,6 +29,7 @@ enum needs {
     NEEDS_3_PES = 2,
     NEEDS_BIG_HEAP = 4, /* 3 GiB: ROCSHMEM_HEAP_SIZE=3G, and memory for what is touched */
     NEEDS_HOST = 8,     /* it is about what only the host device has */
+    NEEDS_REUSE = 16,   /* it is about blocks used again at once, side by side: not so in checked mode */
 };
 
 struct test_case {

@@ -97,11 +97,11 @@ static void threads_do_not_share_a_slot(void **state)
 static void every_status_has_a_text(void **state)
 {
     (void)state;
-    for (int status = RS_E_BUG; status <= 0; status++)
+    for (int status = RS_E_CHECK; status <= 0; status++)
         assert_string_not_equal(rs_status_text(status), "unknown status");
     assert_string_equal(rs_status_text(RS_E_NOMEM), "out of memory");
     assert_string_equal(rs_status_text(1), "unknown status");
-    assert_string_equal(rs_status_text(RS_E_BUG - 1), "unknown status");
+    assert_string_equal(rs_status_text(RS_E_CHECK - 1), "unknown status");
 }
 
 /* What rs_log_write sends to stderr, read back from a pipe. */

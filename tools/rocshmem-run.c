@@ -36,9 +36,10 @@
 #include "run_verdict.h"
 
 #define SECOND_NS 1000000000ull
-#define DUMP_NS (SECOND_NS / 2)  /* for the PE that prints the state of all */
-#define TERM_NS (2 * SECOND_NS)  /* from SIGTERM to SIGKILL */
-#define KILL_NS (10 * SECOND_NS) /* a process that the kernel cannot end is left */
+#define DUMP_NS (SECOND_NS / 2)     /* for the PE that prints the state of all */
+#define PAGE_NS (2 * SECOND_NS / 5) /* from Ctrl-C to SIGINT: for the same, while PEs are where they were */
+#define TERM_NS (2 * SECOND_NS)     /* from SIGTERM to SIGKILL */
+#define KILL_NS (10 * SECOND_NS)    /* a process that the kernel cannot end is left */
 
 #define LEFT_NS (SECOND_NS / 5) /* an exit is told to those in init, unless a killed PE comes to light */
 
@@ -62,6 +63,7 @@ struct job {
     uint64_t stage_until_ns, timeout_at_ns; /* 0: never */
     int passed_signal;                      /* the last one that asks PEs to end; 0 none */
     uint64_t passed_ns;
+    uint64_t interrupt_at_ns; /* SIGINT is passed on then; 0: none waits */
     bool has_left;
     int left_pe; /* the first PE that exited, to be told to those in init at left_until_ns (0: none, or told) */
     uint64_t left_until_ns;
@@ -160,7 +162,7 @@ static void time_out(struct job *job)
                        (double)job->options.timeout_ns * 1e-9, list);
     run_verdict_fix(&job->verdict, RUN_TIMED_OUT);
     job->stage = RUNNING; /* what the others' grace period was for is over */
-    pid_t asked = run_dump_ask(job->pes, job->n_started, job->spawn.group);
+    pid_t asked = run_dump_ask(job->pes, job->n_started, job->spawn.group, true);
     if (asked == 0 && !job->options.quiet)
         run_output_say(&job->output,
                        "no PE is in rocshmem_init … rocshmem_finalize: there is no state to print");
@@ -304,6 +306,12 @@ static void pass_on(struct job *job, int signal)
         job->passed_signal = signal;
         job->passed_ns = now;
     }
+    if (signal == SIGINT && !again && job->interrupt_at_ns == 0 && job->stage == RUNNING &&
+        job->hosts.n == 0 && run_dump_ask(job->pes, job->n_started, job->spawn.group, false)) {
+        job->interrupt_at_ns = now + PAGE_NS;
+        return;
+    }
+    job->interrupt_at_ns = 0; /* this one serves for both */
     signal_pes(job, signal);
     if (signal == SIGTERM || signal == SIGHUP || again) enter_stage(job, GRACE, job->options.grace_ns);
     if (signal == SIGTSTP) stop_with_pes(job);
@@ -366,7 +374,7 @@ static void poll_open(struct job *job, int n, const struct timespec *limit)
 static void wait_for_events(struct job *job)
 {
     uint64_t deadlines[] = {job->stage_until_ns, job->timeout_at_ns, job->verdict.held_until_ns,
-                            job->left_until_ns};
+                            job->left_until_ns, job->interrupt_at_ns};
     uint64_t now = now_ns(), next = UINT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         if (deadlines[i] != 0 && deadlines[i] < next) next = deadlines[i];
@@ -394,6 +402,10 @@ static void serve(struct job *job)
     run_verdict_tick(&job->verdict, now);
     tell_left(job, now);
     if (job->n_running == 0) return;
+    if (job->interrupt_at_ns && now >= job->interrupt_at_ns) {
+        job->interrupt_at_ns = 0;
+        signal_pes(job, SIGINT);
+    }
     if (job->timeout_at_ns && now >= job->timeout_at_ns) time_out(job);
     if (job->stage != RUNNING && now >= job->stage_until_ns) next_stage(job);
 }

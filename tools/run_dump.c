@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Who can tell the state of a job. The runtime handles SIGUSR1 by printing what every PE of the host is
- * doing, so one process is asked, not all. Without a handler the signal would kill, so /proc is asked first
- * who has one; a stopped process would not answer, and is likely what the others wait for.
+ * doing, and a signal of its own as well, which no program uses for itself: that is tried first. One process is asked, not
+ * all. Without a handler the signal would kill, so /proc is asked first who has one; a stopped process would not answer,
+ * and is likely what the others wait for.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -13,7 +14,7 @@
 
 #include "run_dump.h"
 
-static bool answers(pid_t pid)
+static bool answers(pid_t pid, int signal)
 {
     char path[40], line[256], state = '?';
     unsigned long long caught = 0;
@@ -25,20 +26,27 @@ static bool answers(pid_t pid)
         if (strncmp(line, "SigCgt:\t", 8) == 0) caught = strtoull(line + 8, NULL, 16);
     }
     fclose(file);
-    return strchr("RSD", state) && (caught >> (SIGUSR1 - 1) & 1);
+    return strchr("RSD", state) && (caught >> (signal - 1) & 1);
 }
 
-pid_t run_dump_ask(const struct run_pe *pes, int n_pes, pid_t group)
+static pid_t ask(const struct run_pe *pes, int n_pes, pid_t group, int signal)
 {
     for (int pe = 0; pe < n_pes; pe++)
-        if (pes[pe].running && answers(pes[pe].pid) && kill(pes[pe].pid, SIGUSR1) == 0) return pes[pe].pid;
+        if (pes[pe].running && answers(pes[pe].pid, signal) && kill(pes[pe].pid, signal) == 0)
+            return pes[pe].pid;
     DIR *folder = opendir("/proc");
     if (!folder) return 0;
     pid_t asked = 0;
     for (struct dirent *entry = readdir(folder); entry && asked == 0; entry = readdir(folder)) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && getpgid(pid) == group && answers(pid) && kill(pid, SIGUSR1) == 0) asked = pid;
+        if (pid > 0 && getpgid(pid) == group && answers(pid, signal) && kill(pid, signal) == 0) asked = pid;
     }
     closedir(folder);
     return asked;
+}
+
+pid_t run_dump_ask(const struct run_pe *pes, int n_pes, pid_t group, bool any)
+{
+    pid_t asked = ask(pes, n_pes, group, SIGRTMIN + 7); /* as rs_gather_signal() in the runtime */
+    return asked || !any ? asked : ask(pes, n_pes, group, SIGUSR1);
 }

@@ -7,9 +7,9 @@
 
 #include "run_verdict.h"
 
-/* Send SIGUSR1 to one process that has a handler for it and can run: it prints the state of every PE of this
- * host. The first such PE, else one that a PE started (a PE may be a script around the program). Its pid, or
- * 0 if there is none. */
-pid_t run_dump_ask(const struct run_pe *pes, int n_pes, pid_t group);
+/* Ask one process that is in a job and can run: it prints the state of every PE. The first such PE, else one that a PE
+ * started (a PE may be a script around the program). any: else one with a handler of its own for SIGUSR1. Its pid, or 0 if
+ * there is none. */
+pid_t run_dump_ask(const struct run_pe *pes, int n_pes, pid_t group, bool any);
 
 #endif

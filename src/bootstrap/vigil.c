@@ -130,7 +130,7 @@ static void send_all(struct rs_vigil *vigil, struct rs_piece *piece, int except)
 
 static void hand_on(struct rs_vigil *vigil, const struct rs_news *news)
 {
-    if (vigil->options.host != 0) return;
+    if (vigil->options.host != 0 || news->kind == RS_NEWS_SEEN) return;
     bool lost = news->kind == RS_NEWS_LOST;
     struct rs_piece *piece =
         rs_piece_create(news->kind, news->host, news->ended, lost ? (const void *)news->text : news->bytes,

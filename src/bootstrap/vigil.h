@@ -18,8 +18,10 @@ struct rs_vigil;
 enum rs_news_kind {
     RS_NEWS_BROKEN = 1, /* the job is broken: bytes are what rs_vigil_tell was given */
     RS_NEWS_EXIT,       /* rocshmem_global_exit, by another host's PE */
-    RS_NEWS_DUMP,       /* a dump of this host's PEs is wanted */
-    RS_NEWS_LOST        /* a host was lost: index says which, text why; made here, nobody tells it */
+    RS_NEWS_DUMP, /* a page with the state of all PEs is wanted; the bytes of these three are pgas/page.c's */
+    RS_NEWS_SEEN, /* a part of it, for host 0 alone */
+    RS_NEWS_PAGED, /* it is there */
+    RS_NEWS_LOST   /* a host was lost: index says which, text why; made here, nobody tells it */
 };
 struct rs_news {
     enum rs_news_kind kind;

@@ -258,7 +258,7 @@ static int find_dead(struct rs_board *board)
     return -1;
 }
 
-int rs_board_look(struct rs_board *board, uint64_t now_ns, void (*before)(const struct rs_board *board))
+int rs_board_look(struct rs_board *board, uint64_t now_ns, bool (*before)(const struct rs_board *board))
 {
     if (rs_board_is_broken(board)) return rs_board_broken(board);
     uint64_t due = atomic_load_explicit(&board->next_look_ns, memory_order_relaxed);
@@ -269,8 +269,7 @@ int rs_board_look(struct rs_board *board, uint64_t now_ns, void (*before)(const 
                                                  memory_order_relaxed))
         return 0;
     int dead = find_dead(board);
-    if (dead >= 0 && before) before(board);
-    if (dead >= 0) report_death(board, dead);
+    if (dead >= 0 && (!before || before(board))) report_death(board, dead);
     atomic_store_explicit(&board->next_look_ns, now_ns + LOOK_NS, memory_order_release);
     return rs_board_is_broken(board) ? rs_board_broken(board) : 0;
 }

@@ -64,6 +64,7 @@ struct rs_note {
     _Atomic uint64_t where[RS_SEEN_WHERE / 8], frames[RS_SEEN_FRAMES / 8];
     _Atomic uint32_t answered;
 };
+#define RS_ANSWERED_AHEAD UINT32_MAX /* of who waits for a page itself: as it is, it will be */
 _Static_assert(sizeof(struct rs_waits) % 8 == 0, "waits are kept as words");
 #define RS_NOTE_ACTIVE ((uint64_t)1 << 32)
 #define RS_AWAITS_STREAM ((uint64_t)1 << 63)
@@ -171,8 +172,8 @@ void rs_board_abort(struct rs_board *board, int status, int pe, const char *op, 
 /* 0, or the recorded status with the record put into the thread's error slot. */
 int rs_board_broken(const struct rs_board *board);
 /* Look whether a PE of this host died, at most every 10 ms over all waiting threads; records it. before: called when one
- * did, before that is recorded and calls begin to fail. NULL: nothing. 0 or as rs_board_broken. */
-int rs_board_look(struct rs_board *board, uint64_t now_ns, void (*before)(const struct rs_board *board));
+ * did, before that is recorded and calls begin to fail; false: not yet, it is found again later. NULL: nothing to do. 0 or as rs_board_broken. */
+int rs_board_look(struct rs_board *board, uint64_t now_ns, bool (*before)(const struct rs_board *board));
 /* Whether record was made; one load. */
 static inline bool rs_board_is_broken(const struct rs_board *board)
 {

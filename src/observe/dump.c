@@ -69,6 +69,8 @@ static void print_seen(int fd, const struct rs_seen *it, int place)
         n = snprintf(text, sizeof text, "PE %d (pid %d) has left by rocshmem_finalize", it->pe, it->pid);
     else if (it->state == RS_SEEN_SILENT)
         n = snprintf(text, sizeof text, "PE %d: its host has not answered", it->pe);
+    else if (it->pid == 0)
+        n = snprintf(text, sizeof text, "PE %d", it->pe); /* of a host that is lost */
     else
         n = print_call(it, text, sizeof text);
     if (n > 0 && (size_t)n < sizeof text)
@@ -156,6 +158,13 @@ bool rs_page_is_due(const struct rs_board *board, enum rs_page_reason reason, ui
 {
     uint64_t last = atomic_load_explicit(&board->page->printed_ns, memory_order_relaxed);
     return last == 0 || now_ns < last || now_ns - last > (reason == RS_PAGE_ASKED ? AGAIN_NS : AFTERMATH_NS);
+}
+
+bool rs_page_is_coming(const struct rs_board *board)
+{
+    const struct rs_page *page = board->page;
+    return page && atomic_load_explicit(&page->done, memory_order_relaxed) !=
+                       atomic_load_explicit(&page->wished, memory_order_relaxed);
 }
 
 /* Become the one who prints. False: another one does. */

@@ -28,6 +28,8 @@ void rs_dump_state(const struct rs_board *board, int fd, enum rs_page_reason rea
  * several, the first PE of the job prints it (pgas/page.c), and await says whether to wait for that, for two seconds at most;
  * a page of this host alone comes where it does not. Without await: for signal handlers. */
 void rs_page_wish(const struct rs_board *board, enum rs_page_reason reason, bool await);
+/* Over hosts: is one on its way? */
+bool rs_page_is_coming(const struct rs_board *board);
 /* Is a page worth printing, by when the last one was? */
 bool rs_page_is_due(const struct rs_board *board, enum rs_page_reason reason, uint64_t now_ns);
 

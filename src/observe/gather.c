@@ -64,9 +64,10 @@ static bool is_shown(const struct rs_note *note, bool first)
     return first || atomic_load_explicit(&note->call, memory_order_relaxed) & RS_NOTE_ACTIVE;
 }
 
-/* Who gathers cannot answer meanwhile; its note is taken as it is. */
-static bool is_mine(const struct rs_note *note)
+/* Who gathers, or waits for the page in a tick, cannot answer meanwhile; its note is taken as it is. */
+static bool is_as_it_is(const struct rs_note *note)
 {
+    if (atomic_load_explicit(&note->answered, memory_order_relaxed) == RS_ANSWERED_AHEAD) return true;
     return atomic_load_explicit(&note->tid, memory_order_relaxed) == (uint32_t)syscall(SYS_gettid);
 }
 
@@ -79,7 +80,7 @@ static void ask_threads(const struct rs_vital *vital, const struct rs_note *note
         if (atomic_load_explicit(&notes[i].wait_since_ns, memory_order_relaxed))
             continue; /* its tick will see */
         uint32_t tid = atomic_load_explicit(&notes[i].tid, memory_order_relaxed);
-        if (tid && !is_mine(&notes[i])) syscall(SYS_tgkill, vital->pid, (pid_t)tid, rs_gather_signal());
+        if (tid && !is_as_it_is(&notes[i])) syscall(SYS_tgkill, vital->pid, (pid_t)tid, rs_gather_signal());
     }
 }
 
@@ -121,7 +122,7 @@ bool rs_gather_ready(const struct rs_gather *gather)
             if (!is_shown(&notes[k], first)) continue;
             first = false;
             if (atomic_load_explicit(&notes[k].answered, memory_order_acquire) != gather->asked &&
-                !is_mine(&notes[k]))
+                !is_as_it_is(&notes[k]))
                 return false;
         }
     }
@@ -159,7 +160,7 @@ static void note_read(const struct rs_note *note, uint32_t asked, uint64_t now, 
         atomic_thread_fence(memory_order_acquire);
         good = before % 2 == 0 && atomic_load_explicit(&note->sequence, memory_order_relaxed) == before;
     }
-    out->answered |= is_mine(note);
+    out->answered |= is_as_it_is(note);
     if (!good || !since) memset(&out->waits, 0, sizeof out->waits);
     if (!good || (!since && !out->answered)) out->where[0] = out->frames[0] = '\0';
     if (good && since) out->frames[0] = '\0'; /* it waits: the note says for what */

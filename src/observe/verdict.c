@@ -29,7 +29,8 @@ static void add(struct text *text, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int n = text->left > 1 ? vsnprintf(text->at, text->left, format, args) : 0;
+    int n = text->left > 1 ? vsnprintf(text->at, text->left, format, args)
+                           : 0; /* NOLINT(clang-analyzer-valist*): it is */
     va_end(args);
     size_t used = n < 0 ? 0 : (size_t)n < text->left ? (size_t)n : text->left - 1;
     text->at += used;
@@ -178,7 +179,8 @@ static void add_deed(struct text *text, const struct rs_seen *it)
         add(text, "whose host has not answered");
         return;
     case RS_SEEN_DEAD:
-        add(text, "which died, or exited without rocshmem_finalize; it %s %s", last, call);
+        add(text, "which died, or exited without rocshmem_finalize");
+        if (RS_CALL_ID(it->call) != RS_CALL_NONE) add(text, "; it %s %s", last, call);
         add_where(text, it);
         return;
     case RS_SEEN_STOPPED:
@@ -325,6 +327,24 @@ static bool tell_sinks(const struct job *job, struct text *text)
     return n_told > 0;
 }
 
+/* Somebody waits for a PE of which nothing is known: of another host, where this is one host's page. */
+static bool tell_unknown(const struct job *job, struct text *text)
+{
+    for (int i = 0; i < job->n; i++) {
+        for (int k = 0; k < n_edges(&job->seen[i]); k++) {
+            char call[96];
+            if (!stands(job, i) || find(job, job->seen[i].waits.pes[k]) >= 0) continue;
+            name_call(&job->seen[i], call, sizeof call);
+            add(text, "PE %d waits since %.1f s in %s", job->seen[i].pe,
+                (double)job->seen[i].waited_ns * 1e-9, call);
+            add_where(text, &job->seen[i]);
+            add(text, " for PE %d, of which nothing is known here", job->seen[i].waits.pes[k]);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The first that waits for a word, or for streams, and what all the others do. */
 static bool tell_words(const struct job *job, struct text *text)
 {
@@ -364,19 +384,27 @@ static bool tell_words(const struct job *job, struct text *text)
     return true;
 }
 
+/* The dead for whom nobody waits who is known: they come first all the same. */
+static void tell_dead(const struct job *job, struct text *text)
+{
+    int straight;
+    for (int i = 0; i < job->n; i++) {
+        const struct rs_seen *it = &job->seen[i];
+        if (it->state != RS_SEEN_DEAD || !stands(job, i) || mark_waiters(job, i, &straight) > 0) continue;
+        add(text, "PE %d is the one ", it->pe);
+        add_deed(text, it);
+        add(text, "; ");
+    }
+}
+
 void rs_verdict(const struct rs_seen *seen, int n, unsigned char *marks, char *out, size_t nbytes)
 {
     struct job job = {seen, n, marks};
     struct text text = {out, nbytes};
     if (nbytes) out[0] = '\0';
     if (n <= 0 || nbytes == 0) return;
-    if (tell_cycle(&job, &text) || tell_sinks(&job, &text)) return;
-    for (int i = 0; i < n; i++) { /* nobody waits for it, yet it is what is wrong */
-        if (seen[i].state != RS_SEEN_DEAD) continue;
-        add(&text, "PE %d is the one ", seen[i].pe);
-        add_deed(&text, &seen[i]);
-        return;
-    }
+    tell_dead(&job, &text);
+    if (tell_cycle(&job, &text) || tell_sinks(&job, &text) || tell_unknown(&job, &text)) return;
     if (tell_words(&job, &text)) return;
     add(&text, "no PE waits in a call");
 }

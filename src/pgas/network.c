@@ -13,11 +13,13 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/status.h"
+#include "observe/dump.h"
 #include "pgas/collective.h"
 #include "pgas/job.h"
 #include "pgas/question.h"
 #include "transport/proxy.h"
 
+#define GRACE_PAGE_NS 2500000000u
 #define GRACE_NS 500000000u /* how long the network's word about a peer waits for a better one */
 
 /* All PEs' addresses, one behind the other; those of this host's are left out. */
@@ -105,11 +107,20 @@ static void broken(void *arg, int status, int pe, const char *text)
         rs_board_abort(&job->board, status, pe, "stream", text);
 }
 
+/* Who has better word of a peer's death first has a page printed. */
+static uint64_t grace_ns(const struct rs_job *job)
+{
+    if (!job->board.page) return GRACE_NS;
+    uint64_t printed_ns = atomic_load_explicit(&job->board.page->printed_ns, memory_order_relaxed);
+    bool just = printed_ns && rs_os_now_ns() - printed_ns < GRACE_NS; /* and then tells */
+    return just || rs_page_is_coming(&job->board) ? GRACE_PAGE_NS : GRACE_NS;
+}
+
 int rs_network_tick(struct rs_job *job, uint64_t now_ns)
 {
     const struct rs_suspicion *suspicion = &job->suspicion;
     if (atomic_load_explicit(&suspicion->state, memory_order_acquire) != 2) return 0;
-    if (!job->board.abort || now_ns - suspicion->since_ns < GRACE_NS) return 0;
+    if (!job->board.abort || now_ns - suspicion->since_ns < grace_ns(job)) return 0;
     rs_board_abort(&job->board, RS_E_PEER, suspicion->pe, "network", suspicion->text);
     return rs_board_broken(&job->board);
 }
@@ -118,8 +129,8 @@ void rs_network_verdict(struct rs_job *job)
 {
     rocshmemx_error_t error = *rs_error_slot();
     if (!job->net || error.status != RS_E_PEER) return;
-    uint64_t deadline_ns = rs_os_now_ns() + GRACE_NS, now;
-    while (!rs_board_is_broken(&job->board) && (now = rs_os_now_ns()) < deadline_ns) {
+    uint64_t began_ns = rs_os_now_ns(), now;
+    while (!rs_board_is_broken(&job->board) && (now = rs_os_now_ns()) - began_ns < grace_ns(job)) {
         rs_wait_sleep_ns(1000000);
         (void)rs_board_look(&job->board, now, NULL);
     }

@@ -8,6 +8,7 @@
  */
 #include "pgas/news.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,10 @@
 #include "bootstrap/wire.h"
 #include "observe/dump.h"
 #include "pgas/job.h"
+#include "pgas/page.h"
 #include "pgas/signals.h"
 
+#define PAGE_NS 1500000000u /* for a page, before who died is told */
 #define FLUSH_NS 500000000u /* for the vigil to look, and to send */
 
 /* What travels when the job is broken: struct rs_abort's fields. */
@@ -38,7 +41,12 @@ struct rs_news_desk {
      * acquire. */
     atomic_bool told_broken;
     bool told_exit;
-    uint32_t dumps; /* wishes that were handed on */
+    struct rs_pages *pages; /* owned */
+    /* Somebody died: that is told when the page is through that was wished for then, or it is too late. */
+    uint64_t until_ns; /* 0: nobody */
+    uint32_t n_pages;
+    bool has_lost; /* of a host; else of a PE of this one, which the board says */
+    struct broken lost;
 };
 
 /* ---- what this host tells ---- */
@@ -61,6 +69,27 @@ static void tell_exit(struct rs_job *job, struct rs_news_desk *desk)
     rs_vigil_tell(desk->vigil, RS_NEWS_EXIT, &status, sizeof status);
 }
 
+/* ---- a page before that ---- */
+
+/* Once somebody has died: is there the page of it, with the PEs still where they were? Begins to wait for it. */
+static bool page_is_through(struct rs_news_desk *desk)
+{
+    uint64_t now = rs_os_now_ns();
+    if (!desk->until_ns) {
+        desk->until_ns = now + PAGE_NS;
+        desk->n_pages = rs_pages_n_done(desk->pages);
+    }
+    return now > desk->until_ns || rs_pages_n_done(desk->pages) != desk->n_pages;
+}
+
+static bool before_death(const struct rs_board *board)
+{
+    struct rs_job *job = (struct rs_job *)((char *)(uintptr_t)board - offsetof(struct rs_job, board));
+    struct rs_news_desk *desk = job->news;
+    if (!desk->until_ns) rs_page_wish(board, RS_PAGE_DEAD, false);
+    return !rs_page_is_due(board, RS_PAGE_DEAD, rs_os_now_ns()) || page_is_through(desk);
+}
+
 static void look(void *arg)
 {
     struct rs_job *job = arg;
@@ -75,13 +104,14 @@ static void look(void *arg)
         tell_exit(job, desk);
         return;
     }
-    if (rs_board_look(&job->board, rs_os_now_ns(), NULL) < 0) rs_error_clear();
-    if (!desk->told_broken && rs_board_is_broken(&job->board)) tell_broken(job, desk);
-    uint32_t wished = atomic_load_explicit(&job->board.page->wished, memory_order_acquire);
-    if (wished != desk->dumps) {
-        desk->dumps = wished;
-        rs_vigil_tell(desk->vigil, RS_NEWS_DUMP, NULL, 0);
+    if (desk->has_lost && page_is_through(desk)) {
+        desk->has_lost = false;
+        atomic_store_explicit(&desk->told_broken, true, memory_order_release); /* all have lost it */
+        rs_board_abort(&job->board, desk->lost.status, desk->lost.pe, desk->lost.op, desk->lost.text);
     }
+    if (rs_board_look(&job->board, rs_os_now_ns(), before_death) < 0) rs_error_clear();
+    if (!desk->told_broken && rs_board_is_broken(&job->board)) tell_broken(job, desk);
+    rs_pages_look(desk->pages, job, desk->vigil);
 }
 
 /* ---- what it hears ---- */
@@ -103,6 +133,7 @@ static void name_pes(const struct rs_job *job, int host, char *out, size_t nbyte
 
 static void hear_lost(struct rs_job *job, const struct rs_news *news)
 {
+    struct rs_news_desk *desk = job->news;
     char text[640], pes[200];
     int first = job->hosts.first[news->host];
     const char *name = rs_job_host_name(job, first);
@@ -117,7 +148,16 @@ static void hear_lost(struct rs_job *job, const struct rs_news *news)
                  "host %s with %s is lost: it %s; it is down, frozen or cut off from the network "
                  "(ROCSHMEM_PEER_TIMEOUT sets how long that may last)",
                  name, pes, news->text);
-    rs_board_abort(&job->board, RS_E_PEER, first, "host", text);
+    if (desk->has_lost || rs_board_is_broken(&job->board)) return; /* the first one counts */
+    desk->lost = (struct broken){.status = RS_E_PEER, .pe = first, .op = "host"};
+    memcpy(desk->lost.text, text, sizeof text);
+    desk->has_lost = true;
+    if (news->host == 0)
+        rs_dump_state(&job->board, STDERR_FILENO, RS_PAGE_DEAD); /* who would print one for all */
+    if (news->host == 0 || !rs_page_is_due(&job->board, RS_PAGE_DEAD, rs_os_now_ns()))
+        desk->until_ns = 1; /* no page comes */
+    (void)page_is_through(desk);
+    rs_pages_lost(desk->pages, job, desk->vigil, news);
 }
 
 static void hear_broken(struct rs_job *job, const struct rs_news *news)
@@ -143,16 +183,15 @@ static void hear(void *arg, const struct rs_news *news)
     struct rs_job *job = arg;
     struct rs_news_desk *desk = job->news;
     if (!job->board.abort || news->host < 0 || news->host >= job->hosts.n) return;
-    if (news->kind == RS_NEWS_DUMP) {
-        rs_dump_state(&job->board, STDERR_FILENO, RS_PAGE_ASKED);
+    if (news->kind == RS_NEWS_DUMP || news->kind == RS_NEWS_SEEN || news->kind == RS_NEWS_PAGED) {
+        rs_pages_hear(desk->pages, job, desk->vigil, news);
     } else if (news->kind == RS_NEWS_EXIT) {
         hear_exit(job, news);
+    } else if (news->kind == RS_NEWS_LOST) {
+        hear_lost(job, news);
     } else {
-        desk->told_broken = true;
-        if (news->kind == RS_NEWS_LOST)
-            hear_lost(job, news);
-        else
-            hear_broken(job, news);
+        atomic_store_explicit(&desk->told_broken, true, memory_order_release);
+        hear_broken(job, news);
     }
 }
 
@@ -164,11 +203,15 @@ int rs_news_open(struct rs_job *job, unsigned char address_out[RS_VIGIL_ADDRESS_
     if (job->hosts.n == 1 || job->my_local != 0) return 0;
     struct rs_news_desk *desk = calloc(1, sizeof *desk);
     if (!desk) return rs_fail(RS_E_NOMEM, "no memory for news of other hosts");
-    int rc = rs_vigil_listen(&job->config, job->my_pe == 0, &desk->vigil, address_out);
-    if (rc < 0)
-        free(desk);
-    else
+    desk->pages = rs_pages_create(job->hosts.n);
+    int rc = desk->pages ? rs_vigil_listen(&job->config, job->my_pe == 0, &desk->vigil, address_out)
+                         : rs_fail(RS_E_NOMEM, "no memory for news of other hosts");
+    if (rc == 0) {
         job->news = desk;
+        return 0;
+    }
+    rs_pages_destroy(desk->pages);
+    free(desk);
     return rc;
 }
 
@@ -223,6 +266,7 @@ void rs_news_close(struct rs_job *job)
     if (!desk) return;
     if (job->board.abort) atomic_store_explicit(&job->board.exit->watched, 0, memory_order_release);
     rs_vigil_stop(desk->vigil);
+    rs_pages_destroy(desk->pages);
     free(desk);
     job->news = NULL;
 }

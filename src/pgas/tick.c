@@ -63,14 +63,17 @@ void rs_job_ask(char out[RS_SEEN_WHERE])
     ask_locator(false, out);
 }
 
-void rs_job_locate(struct rs_thread *thread)
+static void locate(struct rs_thread *thread, uint32_t asked)
 {
     char where[RS_SEEN_WHERE];
-    struct rs_job *job = atomic_load_explicit(&thread->job, memory_order_relaxed);
-    if (!job) return;
-    uint32_t asked = atomic_load_explicit(&job->board.page->asked, memory_order_relaxed);
     ask_locator(false, where);
     (void)rs_note_answer(thread->note, asked, where, NULL);
+}
+
+void rs_job_locate(struct rs_thread *thread)
+{
+    struct rs_job *job = atomic_load_explicit(&thread->job, memory_order_relaxed);
+    if (job) locate(thread, atomic_load_explicit(&job->board.page->asked, memory_order_relaxed));
 }
 
 /* Where the interrupted code was. */
@@ -190,14 +193,15 @@ static int told(const struct rs_thread *thread, int rc)
 static void print_page(const struct rs_board *board, enum rs_page_reason reason)
 {
     rocshmemx_error_t kept = *rs_error_slot();
-    if (atomic_load_explicit(&rs_self->job, memory_order_relaxed)) rs_job_locate(rs_self);
+    if (atomic_load_explicit(&rs_self->job, memory_order_relaxed)) locate(rs_self, RS_ANSWERED_AHEAD);
     rs_page_wish(board, reason, true);
     *rs_error_slot() = kept;
 }
 
-static void before_death(const struct rs_board *board)
+static bool before_death(const struct rs_board *board)
 {
     print_page(board, RS_PAGE_DEAD);
+    return true;
 }
 
 static int time_out(struct rs_job *job, struct rs_thread *thread)

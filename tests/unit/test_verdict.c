@@ -127,8 +127,13 @@ static void a_dead_pe_that_nobody_waits_for_is_named(void **state)
     (void)state;
     waits_for_word(0);
     job[1].state = RS_SEEN_DEAD;
-    says(2, "PE 1 is the one which died, or exited without rocshmem_finalize; it was last in "
-            "rocshmem_barrier_all");
+    judge(2);
+    assert_non_null(strstr(text,
+                           "PE 1 is the one which died, or exited without rocshmem_finalize; it was last in "
+                           "rocshmem_barrier_all; PE 0 waits since 5.0 s"));
+    job[1].call = RS_CALL_NONE;
+    job[0].waited_ns = 0;
+    says(2, "PE 1 is the one which died, or exited without rocshmem_finalize; no PE waits in a call");
 }
 
 static void a_stopped_pe_is_named_even_in_the_same_call(void **state)
@@ -299,6 +304,7 @@ static void pes_of_which_nothing_is_known_do_no_harm(void **state)
 {
     (void)state;
     WAITS(0, RS_CALL_BARRIER_ALL, WORLD, 2, 77);
+    says(2, "PE 0 waits since 1.0 s in rocshmem_barrier_all #2 for PE 77, of which nothing is known here");
     job[0].waits.n_pes = 1000; /* more than there is room for */
     judge(2);
     assert_true(strlen(text) > 0);

@@ -410,18 +410,6 @@ static void serve(struct job *job)
     if (job->stage != RUNNING && now >= job->stage_until_ns) next_stage(job);
 }
 
-/* SIGKILL to every child that this process has now. As a subreaper it has those of PEs that are gone. */
-static void kill_children(void)
-{
-    char path[64];
-    int pid;
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    FILE *file = fopen(path, "re");
-    if (!file) return;
-    while (fscanf(file, "%d", &pid) == 1) kill(pid, SIGKILL); /* NOLINT(cert-err34-c): the kernel's numbers */
-    fclose(file);
-}
-
 /* All PEs are gone: so shall be what they started. */
 static void sweep(struct job *job)
 {
@@ -432,7 +420,7 @@ static void sweep(struct job *job)
     }
     job->stage_until_ns = job->timeout_at_ns = 0;
     while (reap(job) && now_ns() < until) {
-        kill_children();
+        run_spawn_kill_children();
         struct signalfd_siginfo signals[16];
         struct pollfd ready = {.fd = job->signal_fd, .events = POLLIN};
         poll(&ready, 1, 20);

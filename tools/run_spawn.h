@@ -50,4 +50,7 @@ int run_spawn_find(struct run_spawn *spawn, const char **reason_out);
 pid_t run_spawn_pe(struct run_spawn *spawn, int pe, const int outputs[2], bool *is_exec_out);
 void run_spawn_close(struct run_spawn *spawn);
 
+/* SIGKILL to every child that this process has now. As a subreaper it has those of PEs that are gone. */
+void run_spawn_kill_children(void);
+
 #endif

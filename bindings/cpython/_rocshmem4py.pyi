@@ -420,6 +420,10 @@ def rocshmemx_allocation(ptr: _Int) -> tuple[int, int] | None:
     """(start, bytes) of this PE's live allocation around an address."""
 def rocshmemx_drop(ptr: _Int) -> None:
     """Declare that this PE uses an allocation no more; released when every PE has. Local."""
+def rocshmemx_note_read(ptr: _Int, nbytes: _Int) -> None:
+    """Tell checked mode of loads from this PE's symmetric memory."""
+def rocshmemx_note_write(ptr: _Int, nbytes: _Int) -> None:
+    """Tell checked mode of stores to this PE's symmetric memory."""
 def rocshmemx_get_stats(pe: _Int = -1) -> dict[str, int]:
     """The counters of this PE towards pe; -1 is the sum over all."""
 def rocshmemx_dump_state(fd: _Int) -> None:

@@ -470,6 +470,13 @@ FUNCTION(rocshmemx_drop, 0, {NAME_ptr, ADDRESS})
     return none_or_raise(module);
 }
 
+#define NOTE(name)                                                                                           \
+    FUNCTION(name, 0, {NAME_ptr, ADDRESS}, {NAME_nbytes, SIZE})                                              \
+    {                                                                                                        \
+        return none_or_status(module, name(v[0].ptr, v[1].size), #name);                                     \
+    }
+NOTE(rocshmemx_note_read)
+NOTE(rocshmemx_note_write)
 FUNCTION(rocshmemx_get_stats, 1, {NAME_pe, OBJECT})
 {
     static const struct argument pe[] = {{NAME_pe, PE}};
@@ -584,6 +591,8 @@ PyMethodDef call_methods[] = {
     METHOD(rocshmemx_allocation, "ptr", "(start, bytes) of this PE's live allocation around an address.")
     METHOD(rocshmemx_drop, "ptr",
            "Declare that this PE uses an allocation no more; released when every PE has. Local.")
+    METHOD(rocshmemx_note_read, "ptr, nbytes", "Tell checked mode of loads from this PE's symmetric memory.")
+    METHOD(rocshmemx_note_write, "ptr, nbytes", "Tell checked mode of stores to this PE's symmetric memory.")
     METHOD(rocshmemx_get_stats, "pe=-1", "The counters of this PE towards pe; -1 is the sum over all.")
     METHOD(rocshmemx_dump_state, "fd", "Write what every PE of this host is doing to a file descriptor.")
     METHOD(rocshmemx_print_info, "fd, what=None", "Print facts: None or \"all\", \"environment\", \"support\".")

@@ -176,6 +176,14 @@ ROCSHMEM_API void rocshmemx_drop(void *ptr);
  *  Returns 1, or 0 when there is none. Source: extension. Since 0.1. */
 ROCSHMEM_API int rocshmemx_allocation(const void *ptr, void **base_out, size_t *nbytes_out);
 
+/** Tell checked mode (ROCSHMEM_CHECK, docs/checked-mode.md) of loads from, or stores to, this PE's own symmetric memory that
+ *  it can't see: a race with another PE's access is then found. A write of up to 8 bytes is also taken for a flag.
+ *  ptr     symmetric address of this PE      nbytes  how many bytes from there
+ *  Local, thread safe; does nothing but check its arguments without checked mode. 0, STATE, ARG, or CHECK (a race).
+ *  Source: extension. Since 0.2. */
+ROCSHMEM_API int rocshmemx_note_read(const void *ptr, size_t nbytes);
+ROCSHMEM_API int rocshmemx_note_write(const void *ptr, size_t nbytes);
+
 /** What this PE sent and fetched since init or rocshmem_reset_stats. */
 typedef struct {
     uint64_t puts, put_nbytes; /* put, put_signal, p: host and on-stream forms */

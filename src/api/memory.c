@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "observe/check.h"
 #include "pgas/checked.h"
 #include "pgas/collective.h"
 #include "pgas/growth.h"
@@ -286,4 +287,27 @@ int rocshmemx_allocation(const void *ptr, void **base_out, size_t *nbytes_out)
     if (base_out) *base_out = (void *)base;
     if (nbytes_out) *nbytes_out = nbytes;
     return 1;
+}
+
+/* ---- checked mode ---- */
+
+static int note(const char *function, uint32_t call, const void *ptr, size_t nbytes, bool write)
+{
+    struct rs_thread *t = rs_enter(call);
+    if (RS_UNLIKELY(!t)) return rs_return(function);
+    struct rs_job *job = rs_thread_job(t);
+    int rc = nbytes && !rs_symmetric(t, job, ptr, nbytes) ? rs_bad_symmetric(job, "ptr", ptr, nbytes) : 0;
+    if (rc == 0 && rs_checked(job)) rc = rs_check_note(job->check, call, ptr, nbytes, write);
+    rs_leave(t, call);
+    return rc == 0 ? 0 : rs_return(function);
+}
+
+int rocshmemx_note_read(const void *ptr, size_t nbytes)
+{
+    return note(__func__, RS_CALL_NOTE_READ, ptr, nbytes, false);
+}
+
+int rocshmemx_note_write(const void *ptr, size_t nbytes)
+{
+    return note(__func__, RS_CALL_NOTE_WRITE, ptr, nbytes, true);
 }

@@ -260,6 +260,21 @@ static int on_word(const struct rs_check *check, uint32_t call, const struct rs_
     return 0;
 }
 
+static __attribute__((cold)) int places_differ(const struct rs_check *check, uint32_t call, int other,
+                                               const struct rs_access *a)
+{
+    char name[64], dest[96], source[96], here[RS_RACE_WHERE], text[600];
+    rs_call_name(call, name, sizeof name);
+    check->of.place(check->of.arg, a->remote, dest, sizeof dest);
+    check->of.place(check->of.arg, a->local, source, sizeof source);
+    check->of.where(check->of.arg, here, sizeof here);
+    snprintf(text, sizeof text,
+             "PE %d gave %s another dest or source than PE %d gives it here: dest %s, source %s, at %s; all "
+             "members give the same symmetric addresses",
+             check->of.world_of(check->of.arg, other), name, check->of.my_pe, dest, source, here);
+    return rs_check_alarm(check->of.warn, text);
+}
+
 /* Do all that was put before a collective arrive before it ends? */
 static bool completes(enum rs_kind kind)
 {
@@ -284,7 +299,11 @@ static int on_meet(struct rs_check *check, uint32_t call, const struct rs_access
         RS_TRY(look(check, &source, a->local));
     }
     mine->number = m->number;
-    rs_race_meet(check->of.race, me, team, m->number);
+    uint64_t dest = RS_RACE_NO_PLACE, source_place = RS_RACE_NO_PLACE;
+    if (a->remote_nbytes) (void)place_of(check, a->remote, &dest);
+    if (a->local_nbytes && m->kind != RS_KIND_COLLECT) (void)place_of(check, a->local, &source_place);
+    int other = rs_race_meet(check->of.race, me, team, m->number, dest, source_place);
+    if (other >= 0) return places_differ(check, call, other, a);
     return 0;
 }
 

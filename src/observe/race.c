@@ -27,7 +27,9 @@ struct word {
 
 struct team {
     uint64_t key; /* 0: free */
-    uint64_t number[MEETS];
+    uint64_t number[MEETS], dest[MEETS], source[MEETS];
+    int32_t first[MEETS]; /* who gave these */
+    bool begun[MEETS];
 };
 
 struct list {
@@ -244,8 +246,14 @@ static size_t find_team(struct rs_race *race, uint64_t key)
     return TEAMS;
 }
 
-void rs_race_meet(struct rs_race *race, int pe, uint64_t key, uint64_t number)
+static bool differ(uint64_t a, uint64_t b)
 {
+    return a != RS_RACE_NO_PLACE && b != RS_RACE_NO_PLACE && a != b;
+}
+
+int rs_race_meet(struct rs_race *race, int pe, uint64_t key, uint64_t number, uint64_t dest, uint64_t source)
+{
+    int other = -1;
     lock(race);
     const uint32_t *mine = clock_of(race, pe);
     join(race, clock_at(race, ALL), mine);
@@ -254,13 +262,21 @@ void rs_race_meet(struct rs_race *race, int pe, uint64_t key, uint64_t number)
         struct team *team = &race->teams[k];
         uint32_t *met = team_clock(race, k, slot);
         join(race, team_clock(race, k, MEETS), mine);
-        if (team->number[slot] < number) {
+        if (team->number[slot] < number || !team->begun[slot]) {
             memset(met, 0, clock_length(race->n_pes) * sizeof *met);
+            team->begun[slot] = true;
             team->number[slot] = number;
+            team->dest[slot] = dest;
+            team->source[slot] = source;
+            team->first[slot] = pe;
+        } else if (team->number[slot] == number &&
+                   (differ(team->dest[slot], dest) || differ(team->source[slot], source))) {
+            other = team->first[slot];
         }
         join(race, met, mine);
     }
     unlock(race);
+    return other;
 }
 
 void rs_race_met(struct rs_race *race, int pe, uint64_t key, uint64_t number)

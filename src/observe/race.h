@@ -59,7 +59,10 @@ void rs_race_release(struct rs_race *race, int pe, int owner, uint64_t place);
 /* pe has seen what others wrote to a word of owner; owner -1: something that is not seen. */
 void rs_race_acquire(struct rs_race *race, int pe, int owner, uint64_t place, uint64_t nbytes);
 /* A collective of a team (key) with a number that is equal on its members and grows: before, and after. */
-void rs_race_meet(struct rs_race *race, int pe, uint64_t team, uint64_t number);
+#define RS_RACE_NO_PLACE UINT64_MAX
+/* dest and source: places that all members give alike, or NO_PLACE. Gives -1, or who gave others. */
+int rs_race_meet(struct rs_race *race, int pe, uint64_t team, uint64_t number, uint64_t dest,
+                 uint64_t source);
 void rs_race_met(struct rs_race *race, int pe, uint64_t team, uint64_t number);
 /* A block of pe is given out: what happened there before is no longer of interest. */
 void rs_race_forget(struct rs_race *race, int pe, uint64_t begin, uint64_t nbytes);

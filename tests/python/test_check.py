@@ -51,6 +51,20 @@ WRONG = {
         """,
         ["race on 64 bytes of PE 1", "PE 0 writes it in rocshmem_putmem"],
     ),
+    "another_source": (
+        """
+        r.rocshmem_broadcastmem(r.ROCSHMEM_TEAM_WORLD, flag, q if me else p, 8, 0)
+        """,
+        ["rocshmem_broadcastmem another dest or source", ".py:"],
+    ),
+    "noted_read": (
+        """
+        if me == 0: r.rocshmem_putmem(p, source, 64, 1)
+        if me == 1: r.rocshmemx_note_read(p + 8, 4)
+        r.rocshmem_sync_all()
+        """,
+        ["race on 4 bytes of PE 1", "rocshmem_putmem", "rocshmemx_note_read"],
+    ),
     "past_the_end": (
         """
         ctypes.memset(p, 1, 70)

@@ -52,7 +52,7 @@ static void barrier(uint64_t number)
 {
     for (int pe = 0; pe < N; pe++) {
         rs_race_order(race, pe, true);
-        rs_race_meet(race, pe, 1, number);
+        (void)rs_race_meet(race, pe, 1, number, RS_RACE_NO_PLACE, RS_RACE_NO_PLACE);
     }
     for (int pe = 0; pe < N; pe++) rs_race_met(race, pe, 1, number);
 }
@@ -83,11 +83,12 @@ static void a_barrier_orders_all_and_the_next_round_is_told_apart(void **state)
     assert_false(get(2, 1, 0, 64));
     assert_true(put(0, 1, 0, 64)); /* no barrier after the gets */
     /* PE 0 is in its next barrier before PE 1 has left this one */
-    for (int pe = 0; pe < N; pe++) rs_race_meet(race, pe, 1, 2);
+    for (int pe = 0; pe < N; pe++) assert_int_equal(rs_race_meet(race, pe, 1, 2, 8, 16), -1);
     rs_race_met(race, 0, 1, 2);
     put(0, 2, 0, 64);
     rs_race_order(race, 0, true);
-    rs_race_meet(race, 0, 1, 3);
+    (void)rs_race_meet(race, 0, 1, 3, 8, RS_RACE_NO_PLACE);
+    assert_int_equal(rs_race_meet(race, 1, 1, 3, 24, 16), 0);
     rs_race_met(race, 2, 1, 2);
     assert_true(get(2, 2, 0, 64));
 }

@@ -300,7 +300,8 @@ static int on_meet(struct rs_check *check, uint32_t call, const struct rs_access
     }
     mine->number = m->number;
     uint64_t dest = RS_RACE_NO_PLACE, source_place = RS_RACE_NO_PLACE;
-    if (a->remote_nbytes) (void)place_of(check, a->remote, &dest);
+    if (a->remote_nbytes && m->kind != RS_KIND_REDUCE_SCATTER) /* in place it is each member's own block */
+        (void)place_of(check, a->remote, &dest);
     if (a->local_nbytes && m->kind != RS_KIND_COLLECT) (void)place_of(check, a->local, &source_place);
     int other = rs_race_meet(check->of.race, me, team, m->number, dest, source_place);
     if (other >= 0) return places_differ(check, call, other, a);

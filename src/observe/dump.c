@@ -198,11 +198,18 @@ static void print_here(const struct rs_board *board, enum rs_page_reason reason,
     atomic_store_explicit(printer, 0, memory_order_release);
 }
 
+/* Over hosts, the first PE of this one hands wishes on: unless it is the one that died. */
+static bool has_vigil(const struct rs_board *board)
+{
+    const struct rs_vital *first = &board->vitals[0];
+    return board->my_local == 0 || rs_os_pid_alive(first->pid, first->start_time);
+}
+
 void rs_page_wish(const struct rs_board *board, enum rs_page_reason reason, bool await)
 {
     struct rs_page *page = board->page;
     if (!rs_page_is_due(board, reason, rs_os_now_ns())) return;
-    if (!atomic_load_explicit(&board->exit->watched, memory_order_acquire)) {
+    if (!atomic_load_explicit(&board->exit->watched, memory_order_acquire) || !has_vigil(board)) {
         print_here(board, reason, await);
         return;
     }

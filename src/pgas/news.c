@@ -152,8 +152,11 @@ static void hear_lost(struct rs_job *job, const struct rs_news *news)
     desk->lost = (struct broken){.status = RS_E_PEER, .pe = first, .op = "host"};
     memcpy(desk->lost.text, text, sizeof text);
     desk->has_lost = true;
-    if (news->host == 0)
-        rs_dump_state(&job->board, STDERR_FILENO, RS_PAGE_DEAD); /* who would print one for all */
+    if (news->host == 0) { /* who would print one for all */
+        if (rs_page_is_due(&job->board, RS_PAGE_DEAD, rs_os_now_ns()))
+            rs_dump_state(&job->board, STDERR_FILENO, RS_PAGE_DEAD);
+        rs_pages_abandon(desk->pages, job);
+    }
     if (news->host == 0 || !rs_page_is_due(&job->board, RS_PAGE_DEAD, rs_os_now_ns()))
         desk->until_ns = 1; /* no page comes */
     (void)page_is_through(desk);

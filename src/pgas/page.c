@@ -99,6 +99,11 @@ static void end_for_all(struct rs_pages *pages, struct rs_job *job, struct rs_vi
     end(pages, job, printed);
 }
 
+void rs_pages_abandon(struct rs_pages *pages, struct rs_job *job)
+{
+    end(pages, job, true);
+}
+
 /* ---- this host's part ---- */
 
 static bool has_memory(struct rs_pages *pages, const struct rs_job *job)

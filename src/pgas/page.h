@@ -26,6 +26,8 @@ void rs_pages_hear(struct rs_pages *pages, struct rs_job *job, struct rs_vigil *
 /* A host was lost: it is not waited for. A page comes, if one is due. */
 void rs_pages_lost(struct rs_pages *pages, struct rs_job *job, struct rs_vigil *vigil,
                    const struct rs_news *lost);
+/* Host 0 is lost: no page comes any more. */
+void rs_pages_abandon(struct rs_pages *pages, struct rs_job *job);
 /* Pages that have come to their end so far, printed or not. */
 uint32_t rs_pages_n_done(const struct rs_pages *pages);
 

@@ -171,7 +171,10 @@ static void tell_board(struct rs_job *job, struct rs_thread *thread, uint64_t no
     uint32_t asked = atomic_load_explicit(&job->board.page->asked, memory_order_relaxed);
     bool is_asked = atomic_load_explicit(&note->answered, memory_order_relaxed) != asked;
     bool renews = waited_ns % RENEW_NS < 1000000u;
-    if (first) (void)rs_note_answer(note, asked - is_asked, "", ""); /* where it was before */
+    if (first) { /* the place is of before: if it was asked for since, that is answered anew */
+        is_asked = asked != 0;
+        (void)rs_note_answer(note, asked - is_asked, "", "");
+    }
     if (first || renews || is_asked) write_detail(thread, now - waited_ns);
     bool has_place = atomic_load_explicit(&note->where[0], memory_order_relaxed) != 0;
     if (is_asked || (renews && !has_place && waited_ns >= RENEW_NS)) rs_job_locate(thread);

@@ -58,7 +58,7 @@ enum { ALL, EVICTED, FIRST_PE };
 
 static size_t n_clocks(int n_pes)
 {
-    return FIRST_PE + (size_t)n_pes + TEAMS * (MEETS + 1) + WORDS;
+    return FIRST_PE + (size_t)n_pes + (size_t)TEAMS * (MEETS + 1) + WORDS;
 }
 
 static size_t clocks_at(void)
@@ -93,7 +93,7 @@ static uint32_t *team_clock(struct rs_race *race, size_t team, size_t slot)
 
 static uint32_t *word_clock(struct rs_race *race, size_t word)
 {
-    return clock_at(race, FIRST_PE + (size_t)race->n_pes + TEAMS * (MEETS + 1) + word);
+    return clock_at(race, FIRST_PE + (size_t)race->n_pes + (size_t)TEAMS * (MEETS + 1) + word);
 }
 
 static struct list *list_of(struct rs_race *race, int pe)

@@ -61,9 +61,8 @@ void rs_race_acquire(struct rs_race *race, int pe, int owner, uint64_t place, ui
 /* A collective of a team (key) with a number that is equal on its members and grows: before, and after. */
 #define RS_RACE_NO_PLACE UINT64_MAX
 /* dest and source: places that all members give alike, or NO_PLACE. Gives -1, or who gave others. */
-int rs_race_meet(struct rs_race *race, int pe, uint64_t team, uint64_t number, uint64_t dest,
-                 uint64_t source);
-void rs_race_met(struct rs_race *race, int pe, uint64_t team, uint64_t number);
+int rs_race_meet(struct rs_race *race, int pe, uint64_t key, uint64_t number, uint64_t dest, uint64_t source);
+void rs_race_met(struct rs_race *race, int pe, uint64_t key, uint64_t number);
 /* A block of pe is given out: what happened there before is no longer of interest. */
 void rs_race_forget(struct rs_race *race, int pe, uint64_t begin, uint64_t nbytes);
 

@@ -139,13 +139,12 @@ static void begin(struct rs_pages *pages, const struct rs_job *job, const struct
 /* A page is wished: on host 0 by whomever. */
 static void wish(struct rs_pages *pages, struct rs_job *job, struct rs_vigil *vigil, const struct wish *what)
 {
-    if (job->hosts.mine != 0) { /* host 0 says whether it is due */
+    bool due = job->hosts.mine != 0 || /* host 0 says whether it is */
+               rs_page_is_due(&job->board, (enum rs_page_reason)what->reason, rs_os_now_ns());
+    if (due)
         begin(pages, job, what);
-    } else if (rs_page_is_due(&job->board, (enum rs_page_reason)what->reason, rs_os_now_ns())) {
-        begin(pages, job, what);
-    } else if (pages->stage == REST) {
+    else if (pages->stage == REST)
         end_for_all(pages, job, vigil, false);
-    }
 }
 
 static void send_some(struct rs_pages *pages, struct rs_vigil *vigil)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -131,11 +132,14 @@ def test_sigusr1_has_the_pes_of_all_hosts_printed(
     assert launcher.stderr
     seen: set[int] = set()
     text = ""
+    deadline = time.monotonic() + 60
+    os.set_blocking(launcher.stderr.fileno(), False)
     while len(seen) < 4:
-        line = launcher.stderr.readline()
-        assert line, text
-        text += line
-        seen |= {pe for pe, pid in pids.items() if re.search(rf"\bPE {pe}\b.*\b{pid}\b", line)}
+        with contextlib.suppress(BlockingIOError):
+            text += os.read(launcher.stderr.fileno(), 1 << 16).decode(errors="replace")
+        seen = {pe for pe, pid in pids.items() if re.search(rf"\bPE {pe}\b.*\b{pid}\b", text)}
+        assert time.monotonic() < deadline, f"only PEs {seen} of {pids} are in\n{text}"
+        time.sleep(0.01)
     assert launcher.poll() is None, text  # it is only looked at
 
 

@@ -28,6 +28,7 @@ me, n = rs.rocshmem_my_pe(), rs.rocshmem_n_pes()
 word = rs.rocshmem_calloc(1, 64)
 rs.rocshmem_barrier_all()
 say("READY", me, os.getpid())
+rs.rocshmem_barrier_all()  # all have said so, before anybody's end writes something
 """
 
 
@@ -247,7 +248,8 @@ say("DONE", me)
         ("raise ValueError('of one PE')", 1),
         ("os._exit(4)", 4),
         ("os.kill(os.getpid(), signal.SIGTERM)", 128 + signal.SIGTERM),
-        ("os.kill(os.getpid(), signal.SIGHUP)", 128 + signal.SIGHUP),
+        # (this process may have been started so that its children ignore it)
+        ("signal.signal(signal.SIGHUP, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGHUP)", 128 + signal.SIGHUP),
         ("os.kill(os.getpid(), signal.SIGSEGV)", 128 + signal.SIGSEGV),
         ("os.kill(os.getpid(), signal.SIGABRT)", 128 + signal.SIGABRT),
     ],

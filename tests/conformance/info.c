@@ -307,6 +307,38 @@ static void dump_names_every_pe(void)
     EXPECT_STATUS(rocshmemx_dump_state(-1), ROCSHMEMX_E_ARG, "rocshmemx_dump_state", "fd", "-1");
 }
 
+static int in_chapter_two(void *arg, int in_handler, char *out, size_t nbytes)
+{
+    (void)in_handler;
+    snprintf(out, nbytes, "story.f:%d in chapter", *(const int *)arg);
+    return 1;
+}
+
+static int nowhere(void *arg, int in_handler, char *out, size_t nbytes)
+{
+    (void)arg, (void)in_handler, (void)nbytes;
+    out[0] = 'x'; /* is not to be shown */
+    return 0;
+}
+
+static void a_location_hook_says_where_this_pe_is(void)
+{
+    int line = 40 + me;
+    char mine[64];
+    snprintf(mine, sizeof mine, "story.f:%d in chapter", line);
+    rocshmemx_set_location_hook(in_chapter_two, &line);
+    struct reader *reader = written(print_state, NULL);
+    CHECK(strstr(reader->text, mine) != NULL);
+    free(reader);
+    rocshmem_barrier_all(); /* the others may ask this PE as long as they print */
+    rocshmemx_set_location_hook(nowhere, NULL);
+    reader = written(print_state, NULL);
+    CHECK(strstr(reader->text, mine) == NULL);
+    free(reader);
+    rocshmem_barrier_all();
+    rocshmemx_set_location_hook(NULL, NULL);
+}
+
 static void info_names_the_variables(void)
 {
     struct reader *reader = written(print_info, NULL);
@@ -402,6 +434,7 @@ static const struct test_case info_cases[] = {
     {"stats_count_operations_and_bytes_for_each_pe", stats_count, 0},
     {"stats_include_threads_that_have_ended", stats_of_threads, 0},
     {"dump_state_names_every_pe", dump_names_every_pe, 0},
+    {"a_location_hook_says_where_this_pe_is", a_location_hook_says_where_this_pe_is, 0},
     {"print_info_lists_versions_and_variables", info_names_the_variables, 0},
     {"dump_stats_prints_a_table", stats_are_printed, 0},
     {"an_interrupt_hook_ends_a_wait", interrupt_hook, 0},

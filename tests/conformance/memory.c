@@ -499,6 +499,20 @@ static void many_buffers(void)
     free(memory);
 }
 
+static void notes_check_their_arguments(void)
+{
+    static char own[8];
+    char *p = symmetric(64);
+    CHECK_EQ(rocshmemx_note_read(p, 64), 0);
+    CHECK_EQ(rocshmemx_note_write(p + 8, 8), 0);
+    CHECK_EQ(rocshmemx_note_read(own, 0), 0);
+    EXPECT_STATUS(rocshmemx_note_read(own, 8), ROCSHMEMX_E_ARG, "rocshmemx_note_read", "ptr",
+                  "not symmetric");
+    EXPECT_STATUS(rocshmemx_note_write(p, 65), ROCSHMEMX_E_ARG, "rocshmemx_note_write", "ptr", "65");
+    rocshmem_barrier_all();
+    rocshmem_free(p);
+}
+
 static const struct test_case memory_cases[] = {
     {"size_0_gives_NULL_and_no_error", zero_size, 0},
     {"malloc_gives_256_byte_aligned_memory_of_its_own", malloc_aligned, 0},
@@ -526,5 +540,6 @@ static const struct test_case memory_cases[] = {
     {"drops_in_bulk_and_in_any_order_leave_nothing", drops_in_bulk, 0},
     {"registered_buffers_refuse_overlap_and_forget_on_request", buffers, 0},
     {"ten_thousand_registered_buffers_are_fine", many_buffers, 0},
+    {"notes_check_their_arguments", notes_check_their_arguments, 0},
 };
 CHAPTER(memory);

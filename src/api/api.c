@@ -152,7 +152,7 @@ int rs_probe_seen(struct rs_thread *t, const void *words, size_t nbytes)
     return rs_probe_access(&t->probe, &access);
 }
 
-int rs_probe_meet(struct rs_thread *t, const struct rs_gathering *m)
+int rs_probe_meet(struct rs_thread *t, enum rs_access_kind kind, const struct rs_gathering *m)
 {
     struct rs_meeting_of of = {.kind = (enum rs_kind)m->signature->kind,
                                .team = m->team->id,
@@ -162,7 +162,7 @@ int rs_probe_meet(struct rs_thread *t, const struct rs_gathering *m)
                                .number = m->team->sequence,
                                .root =
                                    m->signature->kind == RS_KIND_BROADCAST ? (int)m->signature->arg[1] : -1};
-    struct rs_access access = {.kind = m->kind,
+    struct rs_access access = {.kind = kind,
                                .pe = -1,
                                .remote = m->dest,
                                .remote_nbytes = m->dest_nbytes,

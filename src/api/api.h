@@ -70,9 +70,8 @@ RS_HOT bool rs_probed(const struct rs_thread *t)
 
 /* What a wait or a test found as it wanted it, or read. */
 int rs_probe_seen(struct rs_thread *t, const void *words, size_t nbytes) __attribute__((cold));
-/* A collective begins or has ended; dest and source NULL: it moves nothing. */
+/* A collective; dest and source NULL: it moves nothing. */
 struct rs_gathering {
-    enum rs_access_kind kind;
     const struct rs_team *team;
     const struct rs_signature *signature;
     const void *dest, *source;
@@ -80,7 +79,9 @@ struct rs_gathering {
     bool on_stream;
     const void *stream;
 };
-int rs_probe_meet(struct rs_thread *t, const struct rs_gathering *meeting) __attribute__((cold));
+/* It begins (MEET), or has ended (MET). */
+int rs_probe_meet(struct rs_thread *t, enum rs_access_kind kind, const struct rs_gathering *m)
+    __attribute__((cold));
 
 /* ---- checks ---- */
 

@@ -25,12 +25,6 @@ static int size_call(struct call *c, const char *what, size_t n, size_t width)
     return 0;
 }
 
-static __attribute__((cold)) int tell(struct call *c, enum rs_access_kind kind)
-{
-    c->meeting.kind = kind;
-    return rs_probe_meet(c->thread, &c->meeting);
-}
-
 /* What this call writes and reads, for who looks at it. The signature is complete. */
 RS_HOT int note_ranges(struct call *c, const void *dest, size_t dest_nbytes, const void *source,
                        size_t source_nbytes)
@@ -42,7 +36,7 @@ RS_HOT int note_ranges(struct call *c, const void *dest, size_t dest_nbytes, con
                                        .dest_nbytes = dest_nbytes,
                                        .source = source,
                                        .source_nbytes = source_nbytes};
-    return tell(c, RS_ACCESS_MEET);
+    return rs_probe_meet(c->thread, RS_ACCESS_MEET, &c->meeting);
 }
 
 /* The frame of a function with a status: the body is an expression of the call c that gives one. what: the
@@ -57,7 +51,8 @@ RS_HOT int note_ranges(struct call *c, const void *dest, size_t dest_nbytes, con
         c.signature = (struct rs_signature){word, kind_, c.team->id, {n, 0, 0}, width_};                     \
         rc = size_call(&c, what, n, width_);                                                                 \
         if (RS_LIKELY(rc == 0)) rc = (body);                                                                 \
-        if (RS_LIKELY(rc == 0) && rs_probed(c.thread)) rc = tell(&c, RS_ACCESS_MET);                         \
+        if (RS_LIKELY(rc == 0) && rs_probed(c.thread))                                                       \
+            rc = rs_probe_meet(c.thread, RS_ACCESS_MET, &c.meeting);                                         \
         rs_team_put(c.team);                                                                                 \
     }                                                                                                        \
     rs_leave(c.thread, word);                                                                                \

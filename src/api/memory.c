@@ -23,8 +23,8 @@ static void *allocate(const char *function, uint32_t call, enum rs_kind kind, si
     struct rs_job *job = rs_thread_job(t);
     struct rs_signature signature = {call, kind, RS_TEAM_ID_WORLD, {any ? 0 : size, align, 0}, 0};
     size_t asked = size;
-    struct rs_gathering meeting = {.kind = RS_ACCESS_MEET, .team = job->world, .signature = &signature};
-    int rc = rs_probed(t) ? rs_probe_meet(t, &meeting) : 0;
+    struct rs_gathering meeting = {.team = job->world, .signature = &signature};
+    int rc = rs_probed(t) ? rs_probe_meet(t, RS_ACCESS_MEET, &meeting) : 0;
     if (rc == 0)
         rc = rs_job_settle(job, &signature, any ? &size : NULL); /* all are here; dropped blocks are free */
     if (RS_UNLIKELY(size != asked))
@@ -32,25 +32,18 @@ static void *allocate(const char *function, uint32_t call, enum rs_kind kind, si
                "%s: this PE asks for %zu bytes, another for %zu, which all get; ask for the same", function,
                asked, size);
     if (rc == 0) rc = rs_grow_alloc(job, &signature, size, align, &ptr);
-    if (rc == 0 && kind == RS_KIND_CALLOC) {
-        rc = rs_device_fill(&job->device, ptr, 0, size);
-        if (rs_checked(job)) rs_checked_fresh(job, ptr, call, false);
-        signature.kind = RS_KIND_PHASE; /* nobody returns before all is zero everywhere */
-        if (rc == 0) rc = rs_collective_barrier(job->world, &signature);
-        signature.kind = kind;
-    } else if (rc == 0 && rs_checked(job)) {
-        rs_checked_fresh(job, ptr, call, true);
-        signature.kind = RS_KIND_PHASE; /* nobody writes there before it was poisoned */
+    bool zero = kind == RS_KIND_CALLOC;
+    if (rc == 0 && zero) rc = rs_device_fill(&job->device, ptr, 0, size);
+    if (rc == 0 && rs_checked(job)) rs_checked_fresh(job, ptr, call, !zero);
+    if (rc == 0 && (zero || rs_checked(job))) {
+        signature.kind = RS_KIND_PHASE; /* nobody returns before all is zero, or poisoned, everywhere */
         rc = rs_collective_barrier(job->world, &signature);
         signature.kind = kind;
     }
     if (rc == 0 && rs_probed(t)) {
-        meeting = (struct rs_gathering){.kind = RS_ACCESS_MET,
-                                        .team = job->world,
-                                        .signature = &signature,
-                                        .dest = ptr,
-                                        .dest_nbytes = size};
-        rc = rs_probe_meet(t, &meeting);
+        meeting.dest = ptr;
+        meeting.dest_nbytes = size;
+        rc = rs_probe_meet(t, RS_ACCESS_MET, &meeting);
     }
     rs_leave(t, call);
     if (RS_LIKELY(rc == 0)) return ptr;
@@ -130,12 +123,10 @@ void rocshmem_free(void *ptr)
     int rc = rs_heap_free(&job->heap, ptr, &offset);
     if (rc == 0) {
         struct rs_signature signature = {RS_CALL_FREE, RS_KIND_FREE, RS_TEAM_ID_WORLD, {offset, 0, 0}, 0};
-        struct rs_gathering meeting = {
-            .kind = RS_ACCESS_MEET, .team = job->world, .signature = &signature, .dest = ptr};
-        if (rs_probed(t)) rc = rs_probe_meet(t, &meeting);
+        const struct rs_gathering meeting = {.team = job->world, .signature = &signature, .dest = ptr};
+        if (rs_probed(t)) rc = rs_probe_meet(t, RS_ACCESS_MEET, &meeting);
         if (rc == 0) rc = rs_job_settle(job, &signature, NULL);
-        meeting.kind = RS_ACCESS_MET;
-        if (rc == 0 && rs_probed(t)) rc = rs_probe_meet(t, &meeting);
+        if (rc == 0 && rs_probed(t)) rc = rs_probe_meet(t, RS_ACCESS_MET, &meeting);
     }
     if (rc == 0 && rs_checked(job)) rc = rs_checked_guards(job);
     rs_leave(t, RS_CALL_FREE);

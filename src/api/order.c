@@ -82,11 +82,10 @@ static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_
     int rc = 0;
     if (kind == RS_KIND_BARRIER && RS_UNLIKELY(job->can_be_outstanding)) rc = complete(job, false);
     struct rs_signature signature = {.call = call, .kind = kind, .team = team->id};
-    struct rs_gathering meeting = {.kind = RS_ACCESS_MEET, .team = team, .signature = &signature};
-    if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = rs_probe_meet(t, &meeting);
+    const struct rs_gathering meeting = {.team = team, .signature = &signature};
+    if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = rs_probe_meet(t, RS_ACCESS_MEET, &meeting);
     if (RS_LIKELY(rc == 0)) rc = rs_collective_barrier(team, &signature);
-    meeting.kind = RS_ACCESS_MET;
-    if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = rs_probe_meet(t, &meeting);
+    if (RS_LIKELY(rc == 0) && rs_probed(t)) rc = rs_probe_meet(t, RS_ACCESS_MET, &meeting);
     if (rs_checked(job) && rc == 0 && team == job->world) rc = rs_checked_guards(job);
     rs_team_put(team);
     return rc;

@@ -157,21 +157,14 @@ void rocshmem_signal_add_on_stream(uint64_t *sig_addr, uint64_t signal, int pe, 
 
 /* ---- collectives ---- */
 
-static __attribute__((cold)) int tell_meeting(struct rs_thread *t, struct rs_gathering *m,
-                                              enum rs_access_kind kind)
-{
-    m->kind = kind;
-    return rs_probe_meet(t, m);
-}
-
 /* A collective is enqueued, when what came before went well (rc 0): told before and after. */
 #define ENQUEUE(rc, body, ...)                                                                               \
     do {                                                                                                     \
-        struct rs_gathering m = {                                                                            \
+        const struct rs_gathering m = {                                                                      \
             .team = team, .signature = &signature, .on_stream = true, .stream = stream, __VA_ARGS__};        \
-        if ((rc) == 0 && rs_probed(t)) (rc) = tell_meeting(t, &m, RS_ACCESS_MEET);                           \
+        if ((rc) == 0 && rs_probed(t)) (rc) = rs_probe_meet(t, RS_ACCESS_MEET, &m);                          \
         if ((rc) == 0) (rc) = (body);                                                                        \
-        if ((rc) == 0 && rs_probed(t)) (rc) = tell_meeting(t, &m, RS_ACCESS_MET);                            \
+        if ((rc) == 0 && rs_probed(t)) (rc) = rs_probe_meet(t, RS_ACCESS_MET, &m);                           \
     } while (0)
 
 static int meet(struct rs_thread *t, uint32_t call, enum rs_kind kind, rocshmem_team_t handle, void *stream)

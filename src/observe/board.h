@@ -86,8 +86,7 @@ struct rs_exit {
     _Alignas(128) _Atomic uint32_t state; /* 0 none, 1 being written, 2 status is valid */
     _Atomic int32_t status;
     /* Jobs of several hosts (pgas/news.c). watched: the first PE's vigil hands an exit on to other hosts. told: it has,
-     * so that the PEs may end. dumps: how many were wished for. W: the vigil's thread, release; dumps: any PE's signal
-     * handler, by relaxed adding. R: who exits, acquire; dumps: the vigil, relaxed. */
+     * so that the PEs may end. W: the vigil's thread, release. R: who exits, acquire. */
     _Atomic uint32_t watched, told;
 };
 

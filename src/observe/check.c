@@ -26,7 +26,7 @@ struct source {
     uint64_t sum;
     uint32_t call;
     int pe;
-    char where[RS_RACE_WHERE];
+    char where[RS_SEEN_WHERE];
 };
 
 struct rs_check {
@@ -106,7 +106,7 @@ static int look(const struct rs_check *check, struct rs_race_access *access, con
     struct rs_race_access other;
     if (access->nbytes == 0 || access->owner < 0 || !place_of(check, p, &access->begin)) return 0;
     access->pe = local_of(check, check->of.my_pe);
-    check->of.where(check->of.arg, access->where, sizeof access->where);
+    check->of.where(access->where);
     if (!rs_race_access(check->of.race, access, &other)) return 0;
     return race_found(check, access, &other);
 }
@@ -153,7 +153,7 @@ static void remember(struct rs_check *check, uint32_t call, const struct rs_acce
 {
     struct source s = {.p = a->local, .nbytes = a->local_nbytes, .call = call, .pe = a->pe};
     if (a->local_step || !sum_of(s.p, s.nbytes, &s.sum)) return;
-    check->of.where(check->of.arg, s.where, sizeof s.where);
+    check->of.where(s.where);
     pthread_mutex_lock(&check->lock);
     if (check->n_sources == SOURCES)
         memmove(check->sources, check->sources + 1, --check->n_sources * sizeof s);
@@ -174,10 +174,10 @@ static int verify(struct rs_check *check, uint32_t call)
     check->n_sources = 0;
     pthread_mutex_unlock(&check->lock);
     if (!changed.p) return 0;
-    char put[64], quiet[64], here[RS_RACE_WHERE], text[700];
+    char put[64], quiet[64], here[RS_SEEN_WHERE], text[700];
     rs_call_name(changed.call, put, sizeof put);
     rs_call_name(call, quiet, sizeof quiet);
-    check->of.where(check->of.arg, here, sizeof here);
+    check->of.where(here);
     snprintf(
         text, sizeof text,
         "the source %p + %zu bytes of %s to PE %d at %s was changed (or freed) before %s at %s completed "
@@ -263,11 +263,11 @@ static int on_word(const struct rs_check *check, uint32_t call, const struct rs_
 static __attribute__((cold)) int places_differ(const struct rs_check *check, uint32_t call, int other,
                                                const struct rs_access *a)
 {
-    char name[64], dest[96], source[96], here[RS_RACE_WHERE], text[600];
+    char name[64], dest[96], source[96], here[RS_SEEN_WHERE], text[600];
     rs_call_name(call, name, sizeof name);
     check->of.place(check->of.arg, a->remote, dest, sizeof dest);
     check->of.place(check->of.arg, a->local, source, sizeof source);
-    check->of.where(check->of.arg, here, sizeof here);
+    check->of.where(here);
     snprintf(text, sizeof text,
              "PE %d gave %s another dest or source than PE %d gives it here: dest %s, source %s, at %s; all "
              "members give the same symmetric addresses",

@@ -26,7 +26,7 @@ struct rs_check_of {
     int (*local_of)(void *arg, int pe);
     int (*world_of)(void *arg, int local);
     /* The line of the program that called, as text. */
-    void (*where)(void *arg, char *out, size_t nbytes);
+    void (*where)(char out[RS_SEEN_WHERE]);
     /* "0x7f... + 16 (heap offset 16)" of an address of this PE's. */
     void (*place)(void *arg, const void *p, char *out, size_t nbytes);
     void *arg;

@@ -139,13 +139,6 @@ static void read_words(const _Atomic uint64_t *from, void *to, size_t nbytes)
     }
 }
 
-static void end_texts(struct rs_seen *seen)
-{
-    seen->waits.text[RS_WAITS_TEXT - 1] = seen->where[RS_SEEN_WHERE - 1] = '\0';
-    seen->frames[RS_SEEN_FRAMES - 1] = seen->streams[RS_SEEN_EXTRA - 1] = '\0';
-    if (seen->waits.n_pes < 0) seen->waits.n_pes = 0;
-}
-
 static void note_read(const struct rs_note *note, uint32_t asked, uint64_t now, struct rs_seen *out)
 {
     uint64_t call = atomic_load_explicit(&note->call, memory_order_relaxed), since = 0;
@@ -167,7 +160,7 @@ static void note_read(const struct rs_note *note, uint32_t asked, uint64_t now, 
     out->call = (uint32_t)call;
     out->active = (call & RS_NOTE_ACTIVE) != 0;
     out->waited_ns = good && since && out->active ? (now > since ? now - since : 1) : 0;
-    end_texts(out);
+    rs_seen_end(out);
 }
 
 /* What is known of a whole PE. */
@@ -186,7 +179,7 @@ static void vital_read(const struct rs_vital *vital, uint32_t asked, struct rs_s
     }
     if (atomic_load_explicit(&vital->streams_done, memory_order_acquire) != asked) return;
     read_words(vital->streams, out->streams, sizeof out->streams);
-    end_texts(out);
+    rs_seen_end(out);
 }
 
 int rs_gather_collect(const struct rs_gather *gather, struct rs_seen *out, int most)

@@ -24,9 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum rs_hand { RS_HAND_NOW, RS_HAND_PUT, RS_HAND_NBI, RS_HANDS };
+#include "observe/seen.h"
 
-#define RS_RACE_WHERE 96
+enum rs_hand { RS_HAND_NOW, RS_HAND_PUT, RS_HAND_NBI, RS_HANDS };
 
 struct rs_race_access {
     int owner;            /* whose memory, among the host's PEs */
@@ -39,7 +39,7 @@ struct rs_race_access {
     enum rs_hand hand;
     uint32_t call; /* word of the call */
     uint32_t time; /* filled in */
-    char where[RS_RACE_WHERE];
+    char where[RS_SEEN_WHERE];
 };
 
 struct rs_race;

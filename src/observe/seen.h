@@ -57,4 +57,13 @@ struct rs_seen {
     char streams[RS_SEEN_EXTRA]; /* what is queued; "": nothing is */
 };
 
+/* Texts that were copied as bytes, perhaps while they changed, end. */
+static inline void rs_seen_end(struct rs_seen *seen)
+{
+    seen->waits.text[RS_WAITS_TEXT - 1] = seen->where[RS_SEEN_WHERE - 1] = '\0';
+    seen->frames[RS_SEEN_FRAMES - 1] = '\0';
+    seen->teams[RS_SEEN_EXTRA - 1] = seen->streams[RS_SEEN_EXTRA - 1] = '\0';
+    if (seen->waits.n_pes < 0) seen->waits.n_pes = 0;
+}
+
 #endif

@@ -49,7 +49,7 @@ static int world_of(void *arg, int local)
 }
 
 /* The innermost frame that is not this library's. */
-static void name_caller(char *out, size_t nbytes)
+static void name_caller(char out[RS_SEEN_WHERE])
 {
     void *frames[24];
     Dl_info mine, info;
@@ -60,28 +60,19 @@ static void name_caller(char *out, size_t nbytes)
         if (!dladdr(frames[i], &info) || !info.dli_fname || info.dli_fbase == mine.dli_fbase) continue;
         const char *slash = strrchr(info.dli_fname, '/'), *file = slash ? slash + 1 : info.dli_fname;
         if (info.dli_sname)
-            snprintf(out, nbytes, "%s+0x%zx (%s)", info.dli_sname,
+            snprintf(out, RS_SEEN_WHERE, "%s+0x%zx (%s)", info.dli_sname,
                      (size_t)((char *)frames[i] - (char *)info.dli_saddr), file);
         else
-            snprintf(out, nbytes, "%s+0x%zx", file, (size_t)((char *)frames[i] - (char *)info.dli_fbase));
+            snprintf(out, RS_SEEN_WHERE, "%s+0x%zx", file,
+                     (size_t)((char *)frames[i] - (char *)info.dli_fbase));
         return;
     }
 }
 
-void rs_checked_where(char *out, size_t nbytes)
+static void where(char out[RS_SEEN_WHERE])
 {
-    char place[RS_SEEN_WHERE];
-    rs_job_ask(place);
-    if (place[0])
-        snprintf(out, nbytes, "%.*s", (int)nbytes - 1, place);
-    else
-        name_caller(out, nbytes);
-}
-
-static void where(void *arg, char *out, size_t nbytes)
-{
-    (void)arg;
-    rs_checked_where(out, nbytes);
+    rs_job_ask(out);
+    if (!out[0]) name_caller(out);
 }
 
 static void place(void *arg, const void *p, char *out, size_t nbytes)
@@ -132,15 +123,15 @@ void rs_checked_fresh(struct rs_job *job, const void *ptr, uint32_t call, bool p
 {
     if (!job->heap.guards.kept) return;
     struct rs_guard guard = {.made_by = call, .made_number = job->world->sequence - job->world->base};
-    rs_checked_where(guard.made_at, sizeof guard.made_at);
+    where(guard.made_at);
     rs_guards_fill(&job->heap, ptr, &guard, poison);
 }
 
 void rs_checked_freed(struct rs_job *job, const void *ptr)
 {
-    char at[RS_GUARD_WHERE];
+    char at[RS_SEEN_WHERE];
     if (!job->heap.guards.kept) return;
-    rs_checked_where(at, sizeof at);
+    where(at);
     rs_guards_freed(&job->heap, ptr, job->world->sequence - job->world->base + 1, at);
 }
 

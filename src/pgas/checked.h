@@ -22,8 +22,6 @@ static inline bool rs_checked(const struct rs_job *job)
 {
     return RS_UNLIKELY(job->check != NULL);
 }
-/* The line of the program that calls, as text: Python's, else the function of C. */
-void rs_checked_where(char *out, size_t nbytes);
 bool rs_checked_warns(const struct rs_job *job);
 /* A new block: poison (unless it is to be zero) and guards; every PE its own, before anybody may use it. call: who made it. */
 void rs_checked_fresh(struct rs_job *job, const void *ptr, uint32_t call, bool poison);

@@ -171,17 +171,10 @@ bool rs_guards_explain_locked(const struct rs_heap *heap, uint64_t offset,
 
 /* ---- blocks in use ---- */
 
-static struct rs_allocation *find_locked(struct rs_heap *heap, const void *ptr)
-{
-    for (size_t i = 0; i < heap->n; i++)
-        if (heap->base + heap->list[i].offset == (uintptr_t)ptr) return &heap->list[i];
-    return NULL;
-}
-
 void rs_guards_fill(struct rs_heap *heap, const void *ptr, const struct rs_guard *guard, bool poison)
 {
     pthread_mutex_lock(&heap->lock);
-    struct rs_allocation *a = find_locked(heap, ptr);
+    struct rs_allocation *a = rs_heap_at_locked(heap, (uintptr_t)ptr - heap->base);
     if (a && !a->guard) a->guard = calloc(1, sizeof *a->guard);
     if (a && a->guard) {
         *a->guard = *guard;
@@ -195,7 +188,7 @@ void rs_guards_fill(struct rs_heap *heap, const void *ptr, const struct rs_guard
 void rs_guards_freed(struct rs_heap *heap, const void *ptr, uint64_t number, const char *where)
 {
     pthread_mutex_lock(&heap->lock);
-    struct rs_allocation *a = find_locked(heap, ptr);
+    struct rs_allocation *a = rs_heap_at_locked(heap, (uintptr_t)ptr - heap->base);
     if (a && a->guard && !a->freed) {
         a->guard->freed_number = number;
         snprintf(a->guard->freed_at, sizeof a->guard->freed_at, "%s", where);

@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "observe/seen.h"
+
 #define RS_GUARD_NBYTES 256
-#define RS_GUARD_WHERE 96
 
 struct rs_heap;
 struct rs_allocation;
@@ -21,7 +22,7 @@ struct rs_allocation;
 struct rs_guard {
     uint32_t made_by;                   /* word of the call */
     uint64_t made_number, freed_number; /* of the collective, as the world counts; 0: not freed */
-    char made_at[RS_GUARD_WHERE], freed_at[RS_GUARD_WHERE];
+    char made_at[RS_SEEN_WHERE], freed_at[RS_SEEN_WHERE];
     bool filled; /* guards were written */
 };
 

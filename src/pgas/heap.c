@@ -100,7 +100,7 @@ static struct rs_allocation *around_locked(const struct rs_heap *heap, uint64_t 
     return offset - a->offset < a->room ? a : NULL;
 }
 
-static struct rs_allocation *at_locked(const struct rs_heap *heap, uint64_t offset)
+struct rs_allocation *rs_heap_at_locked(const struct rs_heap *heap, uint64_t offset)
 {
     struct rs_allocation *a = around_locked(heap, offset);
     return a && a->offset == offset ? a : NULL;
@@ -187,7 +187,7 @@ int rs_heap_free(struct rs_heap *heap, const void *ptr, uint64_t *offset_out)
     if (!rs_heap_contains(heap, ptr)) return rs_heap_explain(heap, "ptr", ptr, 1);
     uint64_t offset = (uintptr_t)ptr - heap->base;
     pthread_mutex_lock(&heap->lock);
-    struct rs_allocation *a = at_locked(heap, offset);
+    struct rs_allocation *a = rs_heap_at_locked(heap, offset);
     bool found = a && !a->freed;
     if (found) {
         a->freed = true;
@@ -263,7 +263,7 @@ static int release_locked(struct rs_heap *heap, size_t one)
 void rs_heap_unalloc(struct rs_heap *heap, const void *ptr)
 {
     pthread_mutex_lock(&heap->lock);
-    struct rs_allocation *a = at_locked(heap, (uintptr_t)ptr - heap->base);
+    struct rs_allocation *a = rs_heap_at_locked(heap, (uintptr_t)ptr - heap->base);
     if (a) release_at_locked(heap, (size_t)(a - heap->list));
     changed_locked(heap);
     pthread_mutex_unlock(&heap->lock);
@@ -281,7 +281,7 @@ int rs_heap_collect(struct rs_heap *heap, const struct rs_drops *all, uint64_t *
             uint64_t offset = single           ? all[pe].last
                               : far && far[pe] ? far[pe][k]
                                                : log_of(heap, pe)[heap->seen[pe] % RS_DROP_LOG];
-            struct rs_allocation *a = at_locked(heap, offset);
+            struct rs_allocation *a = rs_heap_at_locked(heap, offset);
             if (RS_NEVER(!a)) {
                 rc = rs_fail(RS_E_BUG, "PE %d dropped a block that is not allocated here", pe);
                 continue;
@@ -444,7 +444,7 @@ void rs_heap_drop_current(const void *ptr)
     pthread_mutex_lock(&current_lock);
     if (current && rs_heap_contains(current, ptr)) {
         pthread_mutex_lock(&current->lock);
-        struct rs_allocation *a = at_locked(current, (uintptr_t)ptr - current->base);
+        struct rs_allocation *a = rs_heap_at_locked(current, (uintptr_t)ptr - current->base);
         if (a && !a->freed) {
             a->freed = true;
             if (a->holds == 0) pend_locked(current, a);
@@ -485,7 +485,8 @@ void rs_hold_destroy(struct rs_hold *hold)
     struct rs_heap *heap = current && current->id == hold->heap_id ? current : NULL;
     if (heap) {
         pthread_mutex_lock(&heap->lock);
-        struct rs_allocation *a = at_locked(heap, hold->offset); /* stays in the list while a hold lives */
+        struct rs_allocation *a =
+            rs_heap_at_locked(heap, hold->offset); /* stays in the list while a hold lives */
         if (a && --a->holds == 0 && a->freed) pend_locked(heap, a);
         pthread_mutex_unlock(&heap->lock);
     }

@@ -127,6 +127,8 @@ uint64_t rs_heap_my_drop(const struct rs_heap *heap, uint64_t k);
 /* The live allocation around p: base, size as asked. False when there is none (or it is freed). */
 bool rs_heap_find(struct rs_heap *heap, const void *p, uintptr_t *base_out, size_t *nbytes_out,
                   uint64_t *generation_out);
+/* Under the lock: the allocation, live or freed here, that starts at offset. NULL: none does. */
+struct rs_allocation *rs_heap_at_locked(const struct rs_heap *heap, uint64_t offset);
 /* Say why [p, p + nbytes) is not inside one live allocation; what names the argument. Always ARG. */
 int rs_heap_explain(struct rs_heap *heap, const char *what, const void *p, size_t nbytes);
 /* Allocations that were not freed here, and their bytes as asked. */

@@ -173,9 +173,7 @@ static void take(struct rs_pages *pages, const struct rs_job *job, const struct 
         if (!part->seen) part->n = 0;
     }
     if (piece.n != part->n || piece.index != part->got) return;
-    piece.seen.waits.text[RS_WAITS_TEXT - 1] = piece.seen.where[RS_SEEN_WHERE - 1] = '\0';
-    piece.seen.frames[RS_SEEN_FRAMES - 1] = '\0';
-    piece.seen.teams[RS_SEEN_EXTRA - 1] = piece.seen.streams[RS_SEEN_EXTRA - 1] = '\0';
+    rs_seen_end(&piece.seen);
     part->seen[part->got++] = piece.seen;
 }
 

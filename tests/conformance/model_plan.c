@@ -114,38 +114,35 @@ static void write_model(struct plan *plan, int pe, size_t offset, size_t nbytes,
     for (size_t i = 0; i < nbytes; i++) to[i] = pattern_byte(seed, i);
 }
 
-static void make_put(struct plan *plan, int actor, int pe)
+/* What puts and gets of bytes have alike; a get is GET_BYTES. */
+static struct event *make_transfer(struct plan *plan, int actor, int pe, enum act act)
 {
     size_t offset, nbytes;
     choose_bytes(plan, actor, &offset, &nbytes);
     size_t local = take(plan, actor, nbytes);
-    settle(plan, actor, pe, offset, nbytes, false);
+    settle(plan, actor, pe, offset, nbytes, act == GET_BYTES);
     if (plan->actors[actor].arena == 0) local = take(plan, actor, nbytes); /* settling was a quiet */
-    struct event *event = add(plan, PUT, actor);
+    struct event *event = add(plan, act, actor);
     event->pe = pe;
     event->offset = offset;
     event->nbytes = nbytes;
     event->local = local;
     event->kind = (int)below(plan, 2);
-    write_model(plan, pe, offset, nbytes, event->seed);
-    touch(plan, actor, pe, offset, nbytes, false);
+    return event;
+}
+
+static void make_put(struct plan *plan, int actor, int pe)
+{
+    struct event *event = make_transfer(plan, actor, pe, PUT);
+    write_model(plan, pe, event->offset, event->nbytes, event->seed);
+    touch(plan, actor, pe, event->offset, event->nbytes, false);
 }
 
 static void make_get(struct plan *plan, int actor, int pe)
 {
-    size_t offset, nbytes;
-    choose_bytes(plan, actor, &offset, &nbytes);
-    size_t local = take(plan, actor, nbytes);
-    settle(plan, actor, pe, offset, nbytes, true);
-    if (plan->actors[actor].arena == 0) local = take(plan, actor, nbytes);
-    struct event *event = add(plan, GET_BYTES, actor);
-    event->pe = pe;
-    event->offset = offset;
-    event->nbytes = nbytes;
-    event->local = local;
-    event->kind = (int)below(plan, 2);
+    struct event *event = make_transfer(plan, actor, pe, GET_BYTES);
     keep(plan, event, actor, pe);
-    if (event->kind) touch(plan, actor, pe, offset, nbytes, true);
+    if (event->kind) touch(plan, actor, pe, event->offset, event->nbytes, true);
 }
 
 /* Bytes of a zone that nobody has used in this epoch; false: there are none. */

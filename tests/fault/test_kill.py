@@ -30,13 +30,14 @@ WAITING = [
 E_PEER, E_BROKEN = -5, -9
 
 #: What an error says of the words that a call waited for. calls.c leaves element 1 of the arrays out.
-WORD = r"waits for the word at 0x\w+(?: \+ \d+ \(heap offset \d+\))? to be {}; it is 0"
-WORDS = r"waits for words of the {} at 0x\w+(?: \+ \d+ \(heap offset \d+\))? to be {}; \d are not: {}"
+WORD = r"waits for the word at 0x\w+ \+ \d+ \(heap offset \d+\) to be {}; it is 0"
+ON_STREAM = r"waits for the word at 0x\w+ to be {}; it is 0"
+WORDS = r"waits for words of the {} at 0x\w+ \+ \d+ \(heap offset \d+\) to be {}; \d are not: {}"
 WAITS = {
     "signal_wait_until": WORD.format("EQ 1"),
     "int_wait_until": WORD.format("NE 0"),
-    "wait_on_stream": "stream 0x10 " + WORD.format("EQ 1"),
-    "device_synchronize": "stream 0x10 " + WORD.format("EQ 1"),
+    "wait_on_stream": "stream 0x10 " + ON_STREAM.format("EQ 1"),
+    "device_synchronize": "stream 0x10 " + ON_STREAM.format("EQ 1"),
     **{f"int_wait_until_{form}": WORDS.format(3, "GE 1", "0, 2, 3") for form in ("all", "any", "some")},
     **{
         f"int_wait_until_{form}_vector": WORDS.format(3, "GE their values", "0, 2, 3")
@@ -148,12 +149,12 @@ STATEMENTS = {
     "rs.rocshmem_free(word)": "waits for PE 2",
     "rs.rocshmem_team_split_strided(0, 0, 1, 2)[0] and None or rs.rocshmem_barrier_all()": "waits for PE 2",
     "rs.rocshmem_barrier_all_on_stream(stream); rs.rocshmemx_stream_synchronize(stream)": "stream 0x10 ",
-    "rs.rocshmem_signal_wait_until_on_stream(word, 0, 1, None); rs.hip_device_synchronize()": WORD.format("EQ 1"),
+    "rs.rocshmem_signal_wait_until_on_stream(word, 0, 1, None); rs.hip_device_synchronize()": ON_STREAM.format("EQ 1"),
     "rs.SymmetricBuffer(100)": "waits for PE 2",
     "rs.rocshmem_finalize()": "",
     "rs.rocshmem_signal_wait_until(word, 2, 9)": WORD.format("GT 9"),
     "rs.rocshmemx_wait_until(word, 4, -3, 'int64')": (
-        r"waits for the word at 0x\w+(?: \+ \d+ \(heap offset \d+\))? to be LT "
+        r"waits for the word at 0x\w+ \+ \d+ \(heap offset \d+\) to be LT "
     ),
     "rs.rocshmemx_wait_until_all(word, 4, 0, 1, 0, 'int64')": WORDS.format(4, "NE 0", "0, 1, 2, 3"),
     "rs.rocshmemx_wait_until_all_vector(word, 3, 0, 2, word, 'int64')": WORDS.format(3, "GT their values", "0, 1, 2"),

@@ -2,6 +2,7 @@
 """ROCSHMEM_CHECK: each kind of mistake is found and named, in the call that finds it; right programs raise no alarm."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -133,7 +134,7 @@ def _program(body: str) -> str:
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_mistake_is_found(run_job: Callable, kind: str) -> None:
+def test_a_mistake_is_found(run_job: Callable[..., Any], kind: str) -> None:
     body, words = WRONG[kind]
     job = run_job(2, _program(body), env={"ROCSHMEM_CHECK": "1", "ROCSHMEM_TIMEOUT": "60"}, check=False)
     found = [line for line in job.output.splitlines() if "FOUND" in line]
@@ -144,12 +145,12 @@ def test_a_mistake_is_found(run_job: Callable, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", RIGHT)
-def test_a_right_program_raises_no_alarm(run_job: Callable, kind: str) -> None:
+def test_a_right_program_raises_no_alarm(run_job: Callable[..., Any], kind: str) -> None:
     job = run_job(2, _program(RIGHT[kind]), env={"ROCSHMEM_CHECK": "1", "ROCSHMEM_TIMEOUT": "60"})
     assert "FOUND" not in job.output
 
 
-def test_use_after_free_names_who_freed(run_job: Callable) -> None:
+def test_use_after_free_names_who_freed(run_job: Callable[..., Any]) -> None:
     body = """
         r.rocshmem_free(q)
         r.rocshmem_putmem(q, source, 8, 0)
@@ -158,13 +159,13 @@ def test_use_after_free_names_who_freed(run_job: Callable) -> None:
     assert "it was freed by rocshmem_free, collective #" in job.output, str(job)
 
 
-def test_warn_prints_and_goes_on(run_job: Callable) -> None:
+def test_warn_prints_and_goes_on(run_job: Callable[..., Any]) -> None:
     job = run_job(2, _program(WRONG["missing_barrier"][0]), env={"ROCSHMEM_CHECK": "warn"})
     assert "checked mode: race on 64 bytes of PE 1" in job.stderr
     assert "FOUND" not in job.output
 
 
-def test_all_pes_must_be_in_it(run_job: Callable) -> None:
+def test_all_pes_must_be_in_it(run_job: Callable[..., Any]) -> None:
     source = """
     import os
     os.environ["ROCSHMEM_CHECK"] = os.environ["ROCSHMEM_RUN_RANK"]

@@ -52,6 +52,16 @@ for layer in BELOW:
     check(f"{layer} includes nothing above it", layer_problems(layer))
 strays = [name(p) for p in sources("src") if p.relative_to(ROOT / "src").parts[0] not in BELOW]
 check("every source file belongs to a layer", strays)
-for folder in ("shmem", "bindings", "tools", "tests/conformance", "tests/fault", "examples", "bench", "include"):
+for folder in (
+    "shmem",
+    "bindings",
+    "tools",
+    "tests/conformance",
+    "tests/fault",
+    "tests/broken",
+    "examples",
+    "bench",
+    "include",
+):
     check(f"{folder} sees public headers only", outside_problems(folder))
 end()

@@ -8,6 +8,7 @@
 #
 #   scripts/gpu.sh            everything
 #   scripts/gpu.sh test       without the benchmarks
+#   scripts/gpu.sh bench      the benchmarks alone
 #   PES="1 2" scripts/gpu.sh  other numbers of PEs
 #   SECONDS_MAX=1800 ...      the time that all of it may take (default 530 s); what is left over then has failed
 set -u
@@ -53,6 +54,12 @@ step() {
     return 1
 }
 
+finish() {
+    echo "== $failed steps failed, $skipped skipped; results in $results"
+    [ $failed -eq 0 ]
+    exit
+}
+
 echo "== machine"
 uname -srm
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null ||
@@ -77,17 +84,18 @@ run=$build/bin/rocshmem-run
 $build/bin/rocshmem-info | head -20
 
 export ROCSHMEM_DEVICE=${ROCSHMEM_DEVICE:-cuda} ROCSHMEM_TIMEOUT=60
-echo "== tests"
-for n in $pes; do
-    step test-$n 60 $run -n "$n" $build/bin/rocshmem-gpu-test
-done
-step test-ipc-2 60 env ROCSHMEM_HEAP_SHARING=ipc $run -n 2 $build/bin/rocshmem-gpu-test
-
+if [ "$what" != bench ]; then
+    echo "== tests"
+    for n in $pes; do
+        step test-$n 60 $run -n "$n" $build/bin/rocshmem-gpu-test
+    done
+    step test-ipc-2 60 env ROCSHMEM_HEAP_SHARING=ipc $run -n 2 $build/bin/rocshmem-gpu-test
+fi
 
 torch=off # torch with CUDA is there
 if [ $python = on ] && python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then torch=on; fi
 
-if [ "$what" = all ]; then
+if [ "$what" != test ]; then
     echo "== benchmark (median of many, all PEs at once)"
     : >"$results/bench.jsonl"
     # rows NAME SECONDS COMMAND...: a step whose output has rows
@@ -121,6 +129,8 @@ if [ "$what" = all ]; then
     fi
     python3 scripts/gpu_table.py "$results/bench.jsonl" >"$results/bench.md" && echo "the table is $results/bench.md"
 fi
+
+[ "$what" != bench ] || finish
 
 echo "== suites"
 # The conformance suite. The blocks above 2 GiB need a heap of 3 GiB.
@@ -189,5 +199,4 @@ if [ "$ROCSHMEM_DEVICE" = cuda ]; then
     hip 6 hip-conformance-2 120 env ROCSHMEM_HEAP_SIZE=256M HIPSHIM_EXACT=1 ROCSHMEM_SIGNAL_EXACT=1 \
         $run -n 2 $build/bin/rocshmem-conformance
 fi
-echo "== $failed steps failed, $skipped skipped; results in $results"
-[ $failed -eq 0 ]
+finish

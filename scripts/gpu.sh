@@ -14,6 +14,13 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 what=${1:-all}
+case $what in
+all | test | bench) ;;
+*)
+    echo "scripts/gpu.sh: '$what' is none of test, bench and all" >&2
+    exit 2
+    ;;
+esac
 pes=${PES:-1 2 4 8}
 build=build/gpu
 results=${RESULTS:-build/gpu-results}

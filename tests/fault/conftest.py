@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import threading
@@ -20,7 +19,6 @@ from typing import Any
 
 import pytest
 
-import rocshmem4py
 from sharing import jobs
 
 HERE = Path(__file__).resolve().parent
@@ -176,15 +174,6 @@ def watch() -> Iterator[Callable[..., Watched]]:
 
 @pytest.fixture(scope="session")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """calls.c, compiled with the headers and the library of the installed package."""
-    cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if not cc:
-        pytest.skip("no C compiler on PATH (cc, gcc, clang)")
-    prefix = Path(rocshmem4py.__file__).parent
-    program = tmp_path_factory.mktemp("fault") / "calls"
-    command = [cc, "-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    command += [f"-I{prefix}/include", str(HERE / "calls.c"), "-o", str(program), f"-L{prefix}/lib", "-lrocshmem"]
-    command += [f"-Wl,-rpath,{prefix}/lib"]
-    compiled = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert compiled.returncode == 0, f"{' '.join(command)}\n{compiled.stderr}"
+    """calls.c, compiled."""
+    program: Path = jobs.compile_c(HERE / "calls.c", tmp_path_factory.mktemp("fault"), "-D_GNU_SOURCE", "-O1")
     return program

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import shutil
 import signal
-import subprocess
 import sys
 import textwrap
 import time
@@ -20,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-import rocshmem4py
+from job_helpers import compile_c  # conftest.py has loaded it
 
 BROKEN = Path(__file__).resolve().parents[1] / "broken"
 LINES, COLUMNS = 24, 120  # one screen
@@ -66,25 +63,6 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
-    """compiled(source) -> the program, made with the headers and the library of the installed package."""
-
-    def compile_it(source: Path) -> Path:
-        cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-        if not cc:
-            pytest.skip("no C compiler on PATH (cc, gcc, clang)")
-        prefix = Path(rocshmem4py.__file__).parent
-        program = tmp_path_factory.mktemp("broken") / source.stem
-        command = [cc, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{prefix}/include", str(source)]
-        command += ["-o", str(program), f"-L{prefix}/lib", "-lrocshmem", f"-Wl,-rpath,{prefix}/lib"]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert result.returncode == 0, f"{' '.join(command)}\n{result.stderr}"
-        return program
-
-    return compile_it
-
-
 def pages(job: Any) -> list[list[str]]:
     """The state dumps so far, each up to its verdict."""
     found: list[list[str]] = []
@@ -121,11 +99,9 @@ def test_there_are_twelve_and_each_is_run() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.program for case in CASES])
-def test_a_broken_program_is_diagnosed_in_one_screen(
-    watch: Callable[..., Any], compiled: Callable[[Path], Path], case: Case
-) -> None:
+def test_a_broken_program_is_diagnosed_in_one_screen(watch: Callable[..., Any], tmp_path: Path, case: Case) -> None:
     source = BROKEN / case.program
-    command = [compiled(source)] if source.suffix == ".c" else [sys.executable, source]
+    command = [compile_c(source, tmp_path)] if source.suffix == ".c" else [sys.executable, source]
     job = watch(2, ["--prefix", "--grace", "1", *command], env=case.env)
     page = ask(job, source) if case.asked else []
     assert job.end(60) == case.status, job

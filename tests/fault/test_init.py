@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from job_helpers import free_port, job_env  # conftest.py has loaded it
+from job_helpers import find_cc, free_port, job_env  # conftest.py has loaded it
 
 #: Ends its process where init hands out, or fetches, the memory that the PEs of a host share.
 SHIM = r"""
@@ -54,13 +53,10 @@ E_BOOTSTRAP = -10
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if not cc:
-        pytest.skip("no C compiler on PATH (cc, gcc, clang)")
     source = tmp_path_factory.mktemp("shim") / "dies.c"
     source.write_text(SHIM)
     library = source.with_suffix(".so")
-    subprocess.run([cc, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
+    subprocess.run([find_cc(), "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
     return library
 
 

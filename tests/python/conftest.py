@@ -119,6 +119,26 @@ def find_tool(name: str) -> str:
     return found
 
 
+def find_cc() -> str:
+    """The path of a C compiler; skips the test if there is none."""
+    cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if not cc:
+        pytest.skip("no C compiler on PATH (cc, gcc, clang)")
+    return cc
+
+
+def compile_c(source: Path, folder: Path, *flags: str) -> Path:
+    """A C program, compiled into folder with the headers and library of the installed package; no warning passes."""
+    import rocshmem4py
+
+    prefix, program = Path(rocshmem4py.__file__).parent, folder / source.stem
+    command = [find_cc(), "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *flags, f"-I{prefix}/include"]
+    command += [str(source), "-o", str(program), f"-L{prefix}/lib", "-lrocshmem", f"-Wl,-rpath,{prefix}/lib"]
+    compiled = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert compiled.returncode == 0, f"{' '.join(command)}\n{compiled.stderr}"
+    return program
+
+
 def _launch(launcher: str, n: int) -> tuple[list[str], dict[str, str]]:
     """Command prefix and environment for one of the launchers."""
     if launcher == "rocshmem-run":

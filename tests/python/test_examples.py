@@ -6,15 +6,13 @@ from __future__ import annotations
 import re
 import shutil
 import struct
-import subprocess
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import rocshmem4py
-from conftest import Job
+from conftest import Job, compile_c
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PES = (1, 2, 3, 4)
@@ -28,17 +26,7 @@ LINES = {"PYTHONUNBUFFERED": None}
 @pytest.fixture(scope="module")
 def hello(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """01_hello.c, compiled as the README says: with the headers and the library of the installed package."""
-    cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if not cc:
-        pytest.skip("no C compiler on PATH (cc, gcc, clang)")
-    prefix = Path(rocshmem4py.__file__).parent
-    program = tmp_path_factory.mktemp("hello") / "hello"
-    warnings = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    libraries = [f"-L{prefix}/lib", "-lrocshmem", f"-Wl,-rpath,{prefix}/lib"]
-    command = [cc, *warnings, f"-I{prefix}/include", str(EXAMPLES / "01_hello.c"), "-o", str(program), *libraries]
-    compiled = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert compiled.returncode == 0, f"{' '.join(command)}\n{compiled.stderr}"
-    return program
+    return compile_c(EXAMPLES / "01_hello.c", tmp_path_factory.mktemp("hello"))
 
 
 @pytest.mark.parametrize("n", PES)

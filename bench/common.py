@@ -294,6 +294,11 @@ def commit() -> str:
     return name + ("+" if changed.strip() else "")
 
 
+def from_here(word: str | Path) -> str:
+    """A word of a command, paths in this folder relative to it: where the clone lies is nobody's business."""
+    return str(word).replace(f"{ROOT}/", "")
+
+
 def facts(install: Install) -> dict[str, str]:
     """What a reader needs to repeat or to distrust a result."""
     peer = search_peer()
@@ -307,7 +312,7 @@ def facts(install: Install) -> dict[str, str]:
         "compiler": one_line(["gcc", "--version"]) + ", -O2",
         "python": one_line([str(install.python), "--version"]),
         "peer": peer.version if peer else "absent",
-        "compiled with": shlex.join(str(word) for word in install.oshcc),
-        "library": str(install.library.relative_to(ROOT) if install.library.is_relative_to(ROOT) else install.library),
+        "compiled with": shlex.join(from_here(word) for word in install.oshcc),
+        "library": from_here(install.library),
         "command": shlex.join(["python", *(Path(sys.argv[0]).name, *sys.argv[1:])]),
     }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Installs with pip what the tests use beside the package: scripts/test-tools.sh PYTHON TORCH_VERSION
+# Installs, with pip but for the last, what the tests use beside the package: scripts/test-tools.sh PYTHON TORCH_VERSION
 # Versions of the checkers are fixed, so that a new release of theirs does not change our verdict.
 set -eu
 python=$1
@@ -22,3 +22,11 @@ if ! has torch "$torch"; then
 fi
 # Its dependencies, as far as they are no GPU's.
 pip install filelock typing-extensions sympy networkx jinja2 fsspec 'setuptools>=77.0.3'
+
+# HIP's headers, for contract/driver, without its libraries: much here is about machines that have none.
+if [ ! -e /usr/include/hip/hip_runtime_api.h ] && [ ! -e build/hip/usr/include/hip/hip_runtime_api.h ]; then
+    echo "setup: unpacking Debian's libamdhip64-dev into build/hip"
+    mkdir -p build/hip
+    (cd build/hip && apt-get download -qq libamdhip64-dev && dpkg-deb -x libamdhip64-dev_*.deb .) 2>/dev/null ||
+        echo "setup: it is not to be had here, so HIP's prototypes are not compared"
+fi

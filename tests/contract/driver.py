@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The prototypes and layouts of the GPU drivers, as the runtime declares them, against the vendors' own headers, where
 these can be found: CUDA's cuda.h (CUDA_HOME, /usr/local/cuda) and HIP's hip_runtime_api.h (ROCM_PATH, /opt/rocm, or
-Debian's libamdhip64-dev)."""
+Debian's libamdhip64-dev, installed or unpacked by scripts/test-tools.sh)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from contract import ROOT, check, end, skip
 
 HEADERS = {
     "cuda": ("cuda.h", [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda", "/usr"]),
-    "hip": ("hip/hip_runtime_api.h", [os.environ.get("ROCM_PATH", ""), "/opt/rocm", "/usr"]),
+    "hip": (
+        "hip/hip_runtime_api.h",
+        [os.environ.get("ROCM_PATH", ""), "/opt/rocm", "/usr", str(ROOT / "build/hip/usr")],
+    ),
 }
 
 
